@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+# rota_flags: what every target of ours is compiled and linked with. Each flag is probed, so that an
+# older or another compiler builds with what it has.
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
+include(CheckPIESupported)
+
+option(ROTA_WERROR "Treat compiler warnings as errors" OFF)
+set(ROTA_SANITIZE "" CACHE STRING "Sanitizers, separated by commas: address,undefined")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+# assert() means a bug of ours and stays in release builds.
+foreach(config RELEASE RELWITHDEBINFO MINSIZEREL)
+  string(REGEX REPLACE "[-/]DNDEBUG" "" CMAKE_C_FLAGS_${config} "${CMAKE_C_FLAGS_${config}}")
+endforeach()
+
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+check_pie_supported(LANGUAGES C)
+
+add_library(rota_flags INTERFACE)
+target_compile_definitions(rota_flags INTERFACE _GNU_SOURCE)
+target_include_directories(rota_flags INTERFACE ${PROJECT_SOURCE_DIR}/runtime)
+
+function(rota_probe_compile)
+  foreach(flag IN LISTS ARGN)
+    string(MAKE_C_IDENTIFIER "ROTA_HAS${flag}" have)
+    check_c_compiler_flag(${flag} ${have})
+    if(${have})
+      target_compile_options(rota_flags INTERFACE ${flag})
+    endif()
+  endforeach()
+endfunction()
+
+function(rota_probe_link)
+  foreach(flag IN LISTS ARGN)
+    string(MAKE_C_IDENTIFIER "ROTA_LINKS${flag}" have)
+    check_linker_flag(C ${flag} ${have})
+    if(${have})
+      target_link_options(rota_flags INTERFACE ${flag})
+    endif()
+  endforeach()
+endfunction()
+
+rota_probe_compile(
+  -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+  -Wmissing-declarations -Wold-style-definition -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wcast-qual
+  -Wwrite-strings -Wimplicit-fallthrough -Wlogical-op -Wduplicated-cond
+  -Wduplicated-branches -Wnull-dereference -Wdate-time -Walloca -Wfloat-equal
+  -ffunction-sections -fdata-sections -fno-common -fno-strict-overflow
+  # assert() names files as the tree does, wherever it was built
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
+  -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+rota_probe_link(
+  -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed
+  -Wl,--gc-sections -Wl,--fatal-warnings)
+
+if(ROTA_WERROR)
+  target_compile_options(rota_flags INTERFACE -Werror)
+endif()
+
+if(ROTA_SANITIZE)
+  target_compile_options(rota_flags INTERFACE
+    -fsanitize=${ROTA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(rota_flags INTERFACE -fsanitize=${ROTA_SANITIZE})
+else()
+  # Fortified string functions need an optimising compiler, and hide faults from the sanitizers.
+  # Level 3 also knows sizes that are computed at run time; where it is not there, 2.
+  set(CMAKE_REQUIRED_QUIET TRUE)
+  check_c_compiler_flag("-O2;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3;-Werror" ROTA_HAS_FORTIFY_3)
+  set(level $<IF:$<BOOL:${ROTA_HAS_FORTIFY_3}>,3,2>)
+  set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
+  target_compile_options(rota_flags INTERFACE
+    $<${optimised}:-U_FORTIFY_SOURCE> $<${optimised}:-D_FORTIFY_SOURCE=${level}>)
+  # A plugin that needs a symbol of nobody is found when it is linked, not at its first run.
+  check_linker_flag(C -Wl,-z,defs ROTA_LINKS_Z_DEFS)
+endif()

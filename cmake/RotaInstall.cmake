@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+# What is installed besides the programs and plugins, each of which its own folder installs.
+configure_file(${PROJECT_SOURCE_DIR}/cmake/rota.pc.in ${PROJECT_BINARY_DIR}/rota.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rota.pc DESTINATION lib/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/plugins/include/rota/plugin.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rota)
+
+# Beside a prefix of the system's, the conf file goes where rotad looks for it; one that is there already is
+# somebody's, and stays.
+if(CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?$")
+  set(confdir ${ROTA_SYSCONFDIR}/rota)
+else()
+  set(confdir ${CMAKE_INSTALL_FULL_SYSCONFDIR}/rota)
+endif()
+install(CODE "
+  if(EXISTS \"\$ENV{DESTDIR}${confdir}/rotad.conf\")
+    message(STATUS \"Kept: \$ENV{DESTDIR}${confdir}/rotad.conf\")
+  else()
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/conf/rotad.conf\" DESTINATION \"${confdir}\")
+  endif()")
+# Examples are documentation: a fresh install has no job, so it sends nothing.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/conf/jobs.d
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rota/examples
+  FILES_MATCHING PATTERN "*.conf")
+
+set(unit ${PROJECT_SOURCE_DIR}/systemd/rotad.service.in)
+if(EXISTS ${unit})
+  configure_file(${unit} ${PROJECT_BINARY_DIR}/rotad.service @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/rotad.service DESTINATION lib/systemd/system)
+endif()
+
+foreach(section 1 5 7 8)
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.${section})
+  if(pages)
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+  endif()
+endforeach()
