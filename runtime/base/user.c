@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/user.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include <errno.h>
+#include <pwd.h>
+
+#define USER_FILE "/etc/passwd"
+/* Longest line that is understood. */
+#define USER_LINE_SIZE 2048
+
+static void take(struct user *u, const struct passwd *pw)
+{
+    u->uid = pw->pw_uid;
+    u->gid = pw->pw_gid;
+    text_copy(u->name, sizeof u->name, pw->pw_name);
+    text_copy(u->home, sizeof u->home, pw->pw_dir);
+}
+
+/* By name where there is one, else by uid. */
+static int find(const char *name, uid_t uid, struct user *ret_user)
+{
+    CLEANUP_FCLOSE FILE *file = fopen(USER_FILE, "re");
+    struct passwd entry, *pw;
+    char line[USER_LINE_SIZE];
+
+    if (!file)
+        return -errno;
+    while (fgetpwent_r(file, &entry, line, sizeof line, &pw) == 0)
+        if (name ? text_equal(pw->pw_name, name) : pw->pw_uid == uid) {
+            take(ret_user, pw);
+            return 0;
+        }
+    return -ENOENT;
+}
+
+int user_by_name(const char *name, struct user *ret_user)
+{
+    return find(name, 0, ret_user);
+}
+
+int user_by_uid(uid_t uid, struct user *ret_user)
+{
+    return find(NULL, uid, ret_user);
+}
