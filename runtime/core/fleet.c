@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/fleet.h"
+#include "core/report.h"
+
+/* A move of fleet time that is worth moving timers for; less is the noise of round trips. */
+#define FLEET_MOVED_MS 20
+/* A jump that is worth a line (DESIGN section 6). */
+#define FLEET_JUMP_MS 2000
+#define FLEET_CLOCK_BACKOFF_MIN_MS 1000
+#define FLEET_CLOCK_BACKOFF_MAX_MS 60000
+
+static struct fleet *fleet_of(struct store_call *call)
+{
+    return (struct fleet *)((char *)call - offsetof(struct fleet, clock_call));
+}
+
+static bool compose_clock(struct store_call *call, struct boot now, struct store_request *ret_request)
+{
+    (void)call;
+    (void)now;
+    *ret_request = (struct store_request){ .verb = STORE_CLOCK };
+    return true;
+}
+
+static void submit_clock(struct fleet *f)
+{
+    f->clock_retry = BOOT_NEVER;
+    f->port->submit(f->port->context, &f->clock_call, false);
+}
+
+static void report_unanswered(struct fleet *f, const struct store_reply *reply)
+{
+    struct report r = { .kind = REPORT_UNANSWERED, .verb = STORE_CLOCK, .text = reply->error };
+
+    f->port->report(f->port->context, NULL, &r);
+}
+
+static void answer_clock(struct store_call *call, const struct store_reply *reply)
+{
+    struct fleet *f = fleet_of(call);
+    uint64_t random;
+
+    if (reply->status == STORE_ANSWERED) {
+        f->clock_asked = false;
+        backoff_reset(&f->clock_backoff);
+        fleet_sample(f, reply);
+        return;
+    }
+    report_unanswered(f, reply);
+    if (reply->status == STORE_NO_ANSWER) {
+        submit_clock(f);
+        return;
+    }
+    f->port->random(f->port->context, &random, sizeof random);
+    f->clock_retry = boot_add(reply->received, backoff_next_ms(&f->clock_backoff, random));
+    f->port->arm(f->port->context, NULL, f->clock_retry);
+}
+
+void fleet_init(struct fleet *f, const struct core_port *port, const char *device, uint32_t slots)
+{
+    *f = (struct fleet){
+        .port = port,
+        .device = device,
+        .clock_call = { .compose = compose_clock, .answer = answer_clock },
+        .clock_backoff = { .min_ms = FLEET_CLOCK_BACKOFF_MIN_MS, .max_ms = FLEET_CLOCK_BACKOFF_MAX_MS },
+        .clock_retry = BOOT_NEVER,
+        .size = 1,
+        .slots = slots,
+    };
+}
+
+void fleet_done(struct fleet *f)
+{
+    f->port->cancel(f->port->context, &f->clock_call);
+}
+
+void fleet_want_clock(struct fleet *f)
+{
+    if (f->clock.known || f->clock_asked)
+        return;
+    f->clock_asked = true;
+    submit_clock(f);
+}
+
+void fleet_tick(struct fleet *f, struct boot now)
+{
+    if (boot_reached(now, f->clock_retry))
+        submit_clock(f);
+}
+
+void fleet_sample(struct fleet *f, const struct store_reply *reply)
+{
+    bool first = !f->clock.known;
+    int64_t moved;
+
+    if (reply->status != STORE_ANSWERED)
+        return;
+    moved = fleet_clock_sample(&f->clock, reply->sent, reply->received, reply->server);
+    if (moved < 0 ? moved <= -FLEET_JUMP_MS : moved >= FLEET_JUMP_MS) {
+        struct report r = { .kind = REPORT_CLOCK_JUMP, .moved_ms = moved };
+
+        f->port->report(f->port->context, NULL, &r);
+        for (struct job *j = f->jobs; j; j = j->next_in_fleet)
+            job_jumped(j, reply->received, moved);
+    }
+    /* Added up: a clock that drifts moves by a little with each sample. */
+    f->moved_ms = time_add_ms(f->moved_ms, moved);
+    if (!first && f->moved_ms < FLEET_MOVED_MS && f->moved_ms > -FLEET_MOVED_MS)
+        return;
+    f->moved_ms = 0;
+    for (struct job *j = f->jobs; j; j = j->next_in_fleet)
+        job_clock(j, reply->received);
+}
+
+uint32_t fleet_used(const struct fleet *f)
+{
+    uint32_t used = 0;
+
+    for (const struct job *j = f->jobs; j; j = j->next_in_fleet)
+        used += job_holds_slot(j);
+    return used;
+}
+
+void fleet_slot_freed(struct fleet *f, struct boot now)
+{
+    struct job *first = NULL;
+
+    if (fleet_used(f) >= f->slots)
+        return;
+    for (struct job *j = f->jobs; j; j = j->next_in_fleet)
+        if (j->state == JOB_NO_SLOT && (!first || j->slot_since.ms < first->slot_since.ms))
+            first = j;
+    if (!first)
+        return;
+    first->at = first->armed = now;
+    f->port->arm(f->port->context, first, now);
+}
+
+bool fleet_sound(const struct fleet *f, struct boot now, int64_t slack_ms, const char **ret_why)
+{
+    for (const struct job *j = f->jobs; j; j = j->next_in_fleet) {
+        if (boot_reached(now, boot_add(j->armed, slack_ms))) {
+            *ret_why = "a job's timer is overdue";
+            return false;
+        }
+        if (j->armed.ms == BOOT_NEVER.ms && (j->state == JOB_WAITING || j->state == JOB_WATCHING)) {
+            *ret_why = "a job waits without a timer";
+            return false;
+        }
+    }
+    return true;
+}

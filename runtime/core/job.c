@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/job.h"
+#include "core/job_internal.h"
+#include "core/report.h"
+#include "core/turns.h"
+
+/* Both clocks are cut to whole milliseconds: asked exactly then, half of the answers would be `early`. */
+#define JOB_ROUNDING_MS 1
+
+typedef void job_action(struct job *j, struct boot now);
+
+static job_action begin, plan, ask, wait_for_slot, take_newer, start, give_back, tell_started, stop, close_run, jam,
+    rest;
+
+struct cell {
+    bool legal;
+    enum job_state next;
+    job_action *action;
+};
+
+/* clang-format off */
+#define GO(to, act) { .legal = true, .next = JOB_##to, .action = (act) }
+#define ON(event) [JOB_EVENT_##event]
+
+static const struct cell table[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
+    [JOB_OFF] = {
+        ON(BEGIN)     = GO(NO_CLOCK, begin),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+    [JOB_NO_CLOCK] = {
+        ON(CLOCK)     = GO(WAITING, plan),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+    [JOB_WAITING] = {
+        ON(CLOCK)     = GO(WAITING, plan),
+        ON(DUE)       = GO(ASKING, ask),
+        ON(FULL)      = GO(NO_SLOT, wait_for_slot),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+    [JOB_NO_SLOT] = {
+        ON(DUE)       = GO(ASKING, ask),
+        ON(NEWER)     = GO(NO_SLOT, take_newer),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+    [JOB_ASKING] = {
+        ON(NEWER)     = GO(ASKING, take_newer),
+        ON(SETTLE)    = GO(WAITING, plan),
+        ON(AGAIN)     = GO(WATCHING, rest),
+        ON(GRANT)     = GO(STARTING, start),
+        ON(SPARE)     = GO(CLOSING, give_back),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+    [JOB_WATCHING] = {
+        ON(DUE)       = GO(ASKING, ask),
+        ON(FULL)      = GO(NO_SLOT, wait_for_slot),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+    [JOB_STARTING] = {
+        ON(STARTED)   = GO(RUNNING, tell_started),
+        ON(STILLBORN) = GO(CLOSING, give_back),
+        ON(STOP)      = GO(STOPPING, stop),
+        ON(END)       = GO(CLOSING, close_run),
+    },
+    [JOB_RUNNING] = {
+        ON(STOP)      = GO(STOPPING, stop),
+        ON(END)       = GO(CLOSING, close_run),
+    },
+    [JOB_STOPPING] = {
+        ON(STARTED)   = GO(STOPPING, tell_started),
+        ON(STOP)      = GO(STOPPING, rest),
+        ON(END)       = GO(CLOSING, close_run),
+    },
+    [JOB_CLOSING] = {
+        ON(SETTLE)    = GO(WAITING, plan),
+        ON(AGAIN)     = GO(WATCHING, rest),
+        ON(EMPTIED)   = GO(CLOSING, rest),
+        ON(JAM)       = GO(STUCK, jam),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+    [JOB_STUCK] = {
+        ON(EMPTIED)   = GO(WAITING, plan),
+        ON(LEAVE)     = GO(OFF, rest),
+    },
+};
+/* clang-format on */
+
+void job_report(struct job *j, const struct report *r)
+{
+    j->fleet->port->report(j->fleet->port->context, j, r);
+}
+
+static void set_state(struct job *j, enum job_state next, enum job_event event, struct boot now)
+{
+    struct report r = { .kind = REPORT_STATE, .from = j->state, .to = next, .event = event };
+    bool held = job_holds_slot(j);
+
+    j->state = next;
+    if (r.from != r.to)
+        job_report(j, &r);
+    /* Who stops waiting for a slot passes the word on: there may be another, or this one was not taken. */
+    if ((held && !job_holds_slot(j)) || (r.from == JOB_NO_SLOT && r.to != JOB_NO_SLOT))
+        fleet_slot_freed(j->fleet, now);
+}
+
+void job_happen(struct job *j, enum job_event event, struct boot now)
+{
+    const struct cell *c = &table[j->state][event];
+
+    if (!c->legal) {
+        job_report_illegal(j, job_event_name(event));
+        return;
+    }
+    set_state(j, c->next, event, now);
+    c->action(j, now);
+}
+
+void job_report_illegal(struct job *j, const char *event)
+{
+    struct report r = { .kind = REPORT_ILLEGAL, .text = event, .from = j->state };
+
+    j->counters.illegal++;
+    job_report(j, &r);
+}
+
+/* --- actions --- */
+
+static void rest(struct job *j, struct boot now)
+{
+    (void)j;
+    (void)now;
+}
+
+static void begin(struct job *j, struct boot now)
+{
+    if (j->fleet->clock.known)
+        job_happen(j, JOB_EVENT_CLOCK, now);
+    else
+        fleet_want_clock(j->fleet);
+}
+
+/* From the newest turn that is settled, or from now: so the next turn is strictly later than both. */
+static void plan(struct job *j, struct boot now)
+{
+    const struct schedule *s = &j->spec->schedule;
+    struct wall wall = fleet_clock_at(&j->fleet->clock, now);
+    uint64_t random;
+
+    if (j->settled.ms > schedule_next(s, wall).ms) /* the fleet's clock was ahead for a while */
+        j->settled = schedule_latest(s, wall);
+    if (schedule_latest(s, wall).ms > j->settled.ms) {
+        j->at = boot_max(now, j->not_before);
+        return;
+    }
+    j->fleet->port->random(j->fleet->port->context, &random, sizeof random);
+    j->at = fleet_clock_when(&j->fleet->clock, job_next_turn(j, now));
+    j->at = boot_add(j->at, JOB_ROUNDING_MS + turns_delay_ms(j->fleet->size, j->spec->splay_ms, random));
+}
+
+static void ask(struct job *j, struct boot now)
+{
+    job_aim_at(j, job_latest_due(j, now));
+    lease_ask(&j->lease, now);
+}
+
+static void wait_for_slot(struct job *j, struct boot now)
+{
+    j->slot_since = now;
+    j->at = BOOT_NEVER;
+    job_aim_at(j, job_latest_due(j, now));
+}
+
+static void take_newer(struct job *j, struct boot now)
+{
+    if (j->state == JOB_ASKING)
+        j->unheard = true;
+    job_aim_at(j, job_latest_due(j, now));
+}
+
+static void start(struct job *j, struct boot now)
+{
+    struct report r = { .kind = REPORT_STILLBORN };
+
+    r.error = j->fleet->port->start(j->fleet->port->context, j);
+    if (r.error >= 0)
+        return;
+    job_report(j, &r);
+    job_happen(j, JOB_EVENT_STILLBORN, now);
+}
+
+static void give_back(struct job *j, struct boot now)
+{
+    lease_finish(&j->lease, now, &(struct lease_end){ .outcome = OUTCOME_UNSTARTED, .clean = true });
+}
+
+static void tell_started(struct job *j, struct boot now)
+{
+    struct report r = { .kind = REPORT_STARTED };
+
+    (void)now;
+    job_report(j, &r);
+}
+
+static void stop(struct job *j, struct boot now)
+{
+    (void)now;
+    j->fleet->port->stop(j->fleet->port->context, j, j->stop_reason);
+}
+
+static void close_run(struct job *j, struct boot now)
+{
+    lease_finish(&j->lease, now, &j->ending);
+}
+
+static void jam(struct job *j, struct boot now)
+{
+    struct report r = { .kind = REPORT_STUCK };
+
+    (void)now;
+    job_report(j, &r);
+}
+
+/* --- time --- */
+
+static struct boot next_turn_due(const struct job *j)
+{
+    if (!j->fleet->clock.known)
+        return BOOT_NEVER;
+    return fleet_clock_when(&j->fleet->clock, schedule_next(&j->spec->schedule, j->turn));
+}
+
+void job_rearm(struct job *j, struct boot now)
+{
+    struct boot at = BOOT_NEVER;
+
+    switch (j->state) {
+    case JOB_WAITING:
+        at = j->at;
+        break;
+    case JOB_WATCHING:
+        at = boot_min(j->at, next_turn_due(j));
+        break;
+    case JOB_NO_SLOT:
+        at = boot_min(j->at, next_turn_due(j));
+        break;
+    case JOB_ASKING:
+        at = next_turn_due(j);
+        break;
+    default:
+        break;
+    }
+    j->armed = boot_max(boot_min(at, j->lease.wake), now);
+    j->fleet->port->arm(j->fleet->port->context, j, j->armed);
+}
+
+static bool slot_is_free(const struct job *j)
+{
+    return fleet_used(j->fleet) < j->fleet->slots;
+}
+
+static void tick_state(struct job *j, struct boot now)
+{
+    bool newer = boot_reached(now, next_turn_due(j));
+
+    switch (j->state) {
+    case JOB_WAITING:
+    case JOB_WATCHING:
+        if (boot_reached(now, j->at) || (j->state == JOB_WATCHING && newer))
+            job_happen(j, slot_is_free(j) ? JOB_EVENT_DUE : JOB_EVENT_FULL, now);
+        break;
+    case JOB_NO_SLOT:
+        j->at = BOOT_NEVER;
+        if (slot_is_free(j))
+            job_happen(j, JOB_EVENT_DUE, now);
+        else if (newer)
+            job_happen(j, JOB_EVENT_NEWER, now);
+        break;
+    case JOB_ASKING:
+        if (newer)
+            job_happen(j, JOB_EVENT_NEWER, now);
+        break;
+    default:
+        break;
+    }
+}
+
+void job_tick(struct job *j, struct boot now)
+{
+    lease_tick(&j->lease, now);
+    tick_state(j, now);
+    job_rearm(j, now);
+}
+
+void job_clock(struct job *j, struct boot now)
+{
+    if (j->state == JOB_NO_CLOCK || j->state == JOB_WAITING)
+        job_happen(j, JOB_EVENT_CLOCK, now);
+    job_rearm(j, now);
+}
+
+/* --- calls from the supervisor --- */
+
+void job_init(struct job *j, struct fleet *fleet, const struct job_spec *spec)
+{
+    *j = (struct job){
+        .state = JOB_OFF,
+        .fleet = fleet,
+        .spec = spec,
+        .next_in_fleet = fleet->jobs,
+        .armed = BOOT_NEVER,
+        .not_before = { INT64_MIN }, /* turns may be older than the boot clock */
+    };
+    lease_init(&j->lease, &job_lease_ops, fleet->port, fleet->device, spec);
+    fleet->jobs = j;
+}
+
+void job_done(struct job *j)
+{
+    struct job **at = &j->fleet->jobs;
+
+    while (*at && *at != j)
+        at = &(*at)->next_in_fleet;
+    if (*at)
+        *at = j->next_in_fleet;
+    lease_done(&j->lease);
+}
+
+void job_begin(struct job *j, struct boot now)
+{
+    j->leaving = false;
+    job_happen(j, JOB_EVENT_BEGIN, now);
+    job_rearm(j, now);
+}
+
+static void stop_for_service(struct job *j, struct boot now)
+{
+    j->stop_reason = STOP_FOR_SERVICE;
+    job_happen(j, JOB_EVENT_STOP, now);
+}
+
+void job_leave(struct job *j, struct boot now, bool stop_run)
+{
+    j->leaving = true;
+    switch (j->state) {
+    case JOB_STARTING:
+    case JOB_RUNNING:
+        if (stop_run)
+            stop_for_service(j, now);
+        break;
+    case JOB_ASKING:
+        if (lease_drop(&j->lease, now))
+            job_happen(j, JOB_EVENT_LEAVE, now);
+        break;
+    case JOB_STOPPING:
+    case JOB_CLOSING:
+    case JOB_STUCK:
+        break; /* they leave when their run is told, or gone */
+    default:
+        job_happen(j, JOB_EVENT_LEAVE, now);
+        break;
+    }
+    job_rearm(j, now);
+}
+
+void job_respecify(struct job *j, const struct job_spec *spec)
+{
+    j->spec = spec;
+    j->lease.spec = spec;
+}
+
+void job_started(struct job *j, struct boot now, struct boot first_instruction)
+{
+    j->started = first_instruction;
+    job_happen(j, JOB_EVENT_STARTED, now);
+    job_rearm(j, now);
+}
+
+void job_ended(struct job *j, struct boot now, const struct run_end *end)
+{
+    enum outcome outcome = job_outcome(end);
+    struct report r = { .kind = REPORT_ENDED, .outcome = outcome, .ran_ms = end->ran_ms };
+
+    job_keep_end(j, now, outcome, end);
+    r.text = j->ending.detail;
+    job_report(j, &r);
+    job_happen(j, JOB_EVENT_END, now);
+    job_rearm(j, now);
+}
+
+void job_emptied(struct job *j, struct boot now)
+{
+    struct report r = { .kind = REPORT_UNSTUCK };
+
+    if (!j->tree_left)
+        return;
+    j->tree_left = false;
+    job_report(j, &r);
+    job_happen(j, j->state == JOB_STUCK && j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_EMPTIED, now);
+    fleet_slot_freed(j->fleet, now);
+    job_rearm(j, now);
+}
+
+struct wall job_next_turn(const struct job *j, struct boot now)
+{
+    struct wall wall = fleet_clock_at(&j->fleet->clock, now);
+
+    return schedule_next(&j->spec->schedule, wall.ms > j->settled.ms ? wall : j->settled);
+}
+
+bool job_holds_slot(const struct job *j)
+{
+    switch (j->state) {
+    case JOB_ASKING:
+    case JOB_STARTING:
+    case JOB_RUNNING:
+    case JOB_STOPPING:
+    case JOB_STUCK:
+        return true;
+    default:
+        return j->tree_left;
+    }
+}
+
+/* --- names --- */
+
+bool job_cell(enum job_state state, enum job_event event, enum job_state *ret_next)
+{
+    if (!table[state][event].legal)
+        return false;
+    *ret_next = table[state][event].next;
+    return true;
+}
+
+#define JOB_NAME_STATE(name, text) [JOB_##name] = #name,
+#define JOB_TEXT_STATE(name, text) [JOB_##name] = (text),
+#define JOB_NAME_EVENT(name, text) [JOB_EVENT_##name] = #name,
+
+const char *job_state_name(enum job_state state)
+{
+    static const char *const names[] = { JOB_STATES(JOB_NAME_STATE) };
+
+    return names[state];
+}
+
+const char *job_state_text(enum job_state state)
+{
+    static const char *const texts[] = { JOB_STATES(JOB_TEXT_STATE) };
+
+    return texts[state];
+}
+
+const char *job_event_name(enum job_event event)
+{
+    static const char *const names[] = { JOB_EVENTS(JOB_NAME_EVENT) };
+
+    return names[event];
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ * core/job.h: a job on this device, from one turn to the next: a state machine over its schedule, one lease
+ * and one run.
+ *
+ * The process side reports by job_started(), job_ended() and job_emptied(); the store through the lease; time by
+ * job_tick(). Everything that it wants goes out through the port. */
+#ifndef ROTA_CORE_JOB_H
+#define ROTA_CORE_JOB_H
+#include "core/fleet.h"
+#include "core/lease.h"
+
+#define JOB_STATES(X)                                                                              \
+    X(NO_CLOCK, "waits for the fleet's clock")                                                     \
+    X(WAITING, "waits for its next turn")                                                          \
+    X(NO_SLOT, "a turn is due, and this device runs as many jobs as it may")                       \
+    X(ASKING, "asks the store for a turn")                                                         \
+    X(WATCHING, "was refused for now; asks for the same turn again later")                         \
+    X(STARTING, "has the lease; its guard is being started")                                       \
+    X(RUNNING, "its worker runs")                                                                  \
+    X(STOPPING, "its worker was asked to stop")                                                    \
+    X(CLOSING, "its run has ended; the store is being told")                                       \
+    X(STUCK, "something of its run cannot be killed; nothing is started here until it is gone")    \
+    X(OFF, "takes no turns any more")
+
+#define JOB_EVENTS(X)                                                                              \
+    X(BEGIN, "the job takes turns from now on")                                                    \
+    X(CLOCK, "fleet time is known, or has moved")                                                  \
+    X(DUE, "a turn, or the instant to ask again, has come")                                        \
+    X(FULL, "the same, and there is no free slot")                                                 \
+    X(NEWER, "a newer turn fell due while this one was asked for or waited for a slot")            \
+    X(SETTLE, "the turn is done, taken, given up or too late: the next one counts")                \
+    X(AGAIN, "the same turn is to be asked for again at a later instant")                          \
+    X(GRANT, "the lease is this device's")                                                         \
+    X(SPARE, "granted, but not wanted any more: superseded, or this device stops")                 \
+    X(STARTED, "the worker has executed its first instruction")                                    \
+    X(STILLBORN, "no guard could be started")                                                      \
+    X(STOP, "the run is to stop: the service stops, or the lease is another's")                    \
+    X(END, "the run has ended and its tree is gone, or is given up on")                            \
+    X(EMPTIED, "the last of the tree is gone after all")                                           \
+    X(JAM, "the end is recorded while something of the tree is still there")                       \
+    X(LEAVE, "no more turns here, and nothing is out")
+
+#define JOB_ENUM_STATE(name, text) JOB_##name,
+#define JOB_ENUM_EVENT(name, text) JOB_EVENT_##name,
+enum job_state { JOB_STATES(JOB_ENUM_STATE) JOB_STATE_COUNT };
+enum job_event { JOB_EVENTS(JOB_ENUM_EVENT) JOB_EVENT_COUNT };
+
+/* How the worker came to its end, by the guard's word. */
+enum run_exit {
+    RUN_RETURNED,   /* run() gave `result` */
+    RUN_BROKE,      /* a signal, or exit() without a result, or its guard died */
+    RUN_UNLOADABLE, /* run() was never called: the plugin or its parameters are bad here */
+    RUN_UNSTARTED   /* no worker was ever there */
+};
+
+enum run_stop {
+    RUN_NOT_STOPPED,
+    RUN_STOPPED_OVERRUN,  /* at the worst case */
+    RUN_STOPPED_DEADLINE, /* the lease was not renewed in time */
+    RUN_STOPPED_ORDERED   /* for the reason that port->stop() was given */
+};
+
+struct run_end {
+    enum run_exit exit;
+    enum run_stop stop;
+    enum stop_reason reason; /* RUN_STOPPED_ORDERED */
+    int result;              /* RUN_RETURNED: by plugin.h */
+    int64_t ran_ms;
+    bool clean;         /* nothing of the tree is left */
+    const char *detail; /* for people; may be "" */
+};
+
+struct job_counters {
+    uint64_t outcomes[OUTCOME_COUNT];
+    uint64_t passed_held, passed_done, passed_error; /* turns not taken, and why (DESIGN section 5) */
+    uint64_t unknown;                                /* acquires without an answer */
+    uint64_t illegal; /* events that a state machine did not expect: bugs */
+};
+
+struct job {
+    enum job_state state;
+    struct fleet *fleet;
+    struct job *next_in_fleet;
+    const struct job_spec *spec;
+    struct lease lease;
+    void *owner; /* the supervisor's own */
+
+    struct wall turn;     /* asked for, run, or waited for */
+    struct wall settled;  /* the newest turn that this device has nothing to do with any more; 0: none */
+    struct boot at;       /* WAITING, WATCHING: when to ask; NO_SLOT: when a slot was offered, else BOOT_NEVER */
+    struct boot not_before; /* a turn that a jump of the clock made due is not asked for earlier */
+    bool again;           /* `turn` was asked for, and is asked for again as the answer said: catch_up counts ... */
+    struct boot planned;  /* ... from this instant, not from the turn's own */
+    bool unheard;         /* the last question for `turn` got an error reply, or is not answered yet: its passing counts as missed */
+    struct boot slot_since; /* NO_SLOT */
+    struct boot armed;    /* the timer's instant, for the watchdog */
+    struct boot started;  /* RUNNING: the worker's first instruction */
+    struct wall asked_turn; /* the last that a question was sent for */
+    struct boot heard;    /* when the store's last word came */
+    enum stop_reason stop_reason;
+    struct lease_end ending;
+    bool leaving;         /* no more turns */
+    bool tree_left;       /* something of the last run is still there */
+    uint32_t watch;       /* place among the watchers of `turn` */
+    uint32_t refusals;    /* of `turn` by held */
+    uint32_t overs;       /* `over` answers in a row */
+    char holder[DEVICE_NAME_MAX + 1]; /* who held `turn` when last asked; "" */
+    struct boot holder_until;         /* when that lease ended */
+    struct job_counters counters;
+};
+
+/* `spec` must outlive the job, or be replaced by job_respecify(). Joins the fleet. */
+void job_init(struct job *j, struct fleet *fleet, const struct job_spec *spec);
+/* Leaves the fleet; only in state OFF, or when the process ends. */
+void job_done(struct job *j);
+/* From now on the job takes turns. */
+void job_begin(struct job *j, struct boot now);
+/* No more turns. A run is stopped (stop_run) or goes on to its end; OFF when all is told. Again: stop_run adds. */
+void job_leave(struct job *j, struct boot now, bool stop_run);
+/* The same settings at another place: a reload that left this job unchanged. */
+void job_respecify(struct job *j, const struct job_spec *spec);
+
+void job_tick(struct job *j, struct boot now);
+void job_started(struct job *j, struct boot now, struct boot first_instruction);
+void job_ended(struct job *j, struct boot now, const struct run_end *end);
+/* The guard of a run that ended unclean has reaped the last process. */
+void job_emptied(struct job *j, struct boot now);
+
+/* The fleet's: the clock is known or has moved; a slot is free. */
+void job_clock(struct job *j, struct boot now);
+
+/* The fleet's: its time has jumped by moved_ms, and is what the fleet says now. What that made due does not run at
+ * once (promise 7): it has passed, or waits for one lease where it is young. */
+void job_jumped(struct job *j, struct boot now, int64_t moved_ms);
+
+/* The next turn that this device would ask for; only where the fleet's clock is known. */
+struct wall job_next_turn(const struct job *j, struct boot now);
+bool job_holds_slot(const struct job *j);
+
+/* How a run's end is called: pure. */
+enum outcome job_outcome(const struct run_end *end);
+/* Why, for people: what the run said, unless it only ended because it was told to. */
+const char *job_end_detail(const struct run_end *end, enum outcome outcome);
+
+bool job_cell(enum job_state state, enum job_event event, enum job_state *ret_next);
+const char *job_state_name(enum job_state state);
+const char *job_state_text(enum job_state state);
+const char *job_event_name(enum job_event event);
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ * What the store's answers mean for a job. */
+#include "core/job_internal.h"
+#include "core/turns.h"
+#include "base/text.h"
+
+/* What an ask may be late for other reasons than catch_up: round trips, timers, a start of rotad. */
+#define JOB_LATE_SLACK_MS 1000
+/* `over` twice in a row for tokens that were never finished: a server that answers anything. */
+#define JOB_OVERS_MAX 2
+
+static struct job *job_of(struct lease *l)
+{
+    return (struct job *)((char *)l - offsetof(struct job, lease));
+}
+
+struct wall job_latest_due(const struct job *j, struct boot now)
+{
+    return schedule_latest(&j->spec->schedule, fleet_clock_at(&j->fleet->clock, now));
+}
+
+static void settle_up_to(struct job *j, struct wall turn)
+{
+    if (turn.ms > j->settled.ms)
+        j->settled = turn;
+}
+
+/* catch_up counts from the instant at which the question was meant to be asked: the turn's own, or for a
+ * turn that was asked for before, the one that the answer gave. */
+static bool too_late(const struct job *j, struct boot now)
+{
+    struct boot planned = fleet_clock_when(&j->fleet->clock, j->turn);
+    int64_t allowed = time_add_ms(j->spec->catch_up_ms, j->spec->splay_ms + JOB_LATE_SLACK_MS);
+
+    planned = j->again ? j->planned : boot_max(planned, j->not_before);
+    return boot_between(planned, now) > allowed;
+}
+
+void job_jumped(struct job *j, struct boot now, int64_t moved_ms)
+{
+    struct wall wall = fleet_clock_at(&j->fleet->clock, now);
+    struct wall latest = schedule_latest(&j->spec->schedule, wall);
+
+    if (latest.ms <= schedule_latest(&j->spec->schedule, wall_add(wall, -moved_ms)).ms)
+        return;
+    if (wall_between(latest, wall) > timing_takeover_ms(&j->spec->timing, j->spec->splay_ms))
+        settle_up_to(j, latest);
+    else
+        j->not_before = boot_add(now, j->spec->timing.lease_ms);
+}
+
+static void count_missed(struct job *j, uint64_t turns)
+{
+    j->fleet->missed += turns;
+    j->counters.passed_error += turns;
+}
+
+void job_aim_at(struct job *j, struct wall turn)
+{
+    if (turn.ms == j->turn.ms)
+        return;
+    if (j->unheard)
+        count_missed(j, (uint64_t)schedule_count(&j->spec->schedule, j->turn, turn));
+    j->turn = turn;
+    j->again = j->unheard = false;
+}
+
+static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, struct wall *ret_next)
+{
+    struct job *j = job_of(l);
+    struct wall turn = job_latest_due(j, now);
+
+    if (j->leaving || turn.ms <= j->settled.ms || !boot_reached(now, j->not_before))
+        return false;
+    if (turn.ms != j->asked_turn.ms) {
+        j->watch = j->refusals = 0;
+        j->holder[0] = 0;
+    }
+    job_aim_at(j, turn);
+    if (too_late(j, now)) {
+        struct report r = { .kind = REPORT_TOO_LATE };
+
+        job_report(j, &r);
+        count_missed(j, j->unheard);
+        settle_up_to(j, turn);
+        return false;
+    }
+    j->asked_turn = turn;
+    *ret_turn = turn;
+    *ret_next = schedule_next(&j->spec->schedule, turn);
+    return true;
+}
+
+static void dropped(struct lease *l, struct boot now)
+{
+    struct job *j = job_of(l);
+
+    job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
+    job_rearm(j, now);
+}
+
+static void heard(struct lease *l, const struct store_reply *reply)
+{
+    struct job *j = job_of(l);
+
+    j->heard = reply->received;
+    fleet_sample(j->fleet, reply);
+}
+
+static void changed(struct lease *l)
+{
+    job_rearm(job_of(l), job_of(l)->heard);
+}
+
+/* --- granted --- */
+
+static void report_takeover(struct job *j, const struct store_reply *reply)
+{
+    struct report r = { .kind = REPORT_TAKEOVER, .device = j->holder };
+
+    if (!j->holder[0] || reply->acquire.attempt < 2)
+        return;
+    /* Its lease began, or was renewed for the last time, a lease before it ended. */
+    r.silent_ms = j->spec->timing.lease_ms + boot_between(j->holder_until, reply->received);
+    job_report(j, &r);
+}
+
+static void granted(struct lease *l, const struct store_reply *reply)
+{
+    struct job *j = job_of(l);
+    struct report r = { .kind = REPORT_SPARE };
+    bool superseded = job_latest_due(j, reply->received).ms > reply->acquire.turn.ms;
+
+    j->turn = reply->acquire.turn;
+    j->unheard = false;
+    j->overs = 0;
+    if (j->leaving || superseded) {
+        job_report(j, &r);
+        job_happen(j, JOB_EVENT_SPARE, reply->received);
+        return;
+    }
+    report_takeover(j, reply);
+    job_happen(j, JOB_EVENT_GRANT, reply->received);
+}
+
+/* --- refused --- */
+
+static void wait_for(struct job *j, struct boot now, int64_t in_ms)
+{
+    j->at = boot_add(now, in_ms);
+    job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_AGAIN, now);
+}
+
+static void ask_again(struct job *j, struct boot now, int64_t in_ms)
+{
+    j->planned = boot_add(now, in_ms);
+    j->again = true;
+    wait_for(j, now, in_ms);
+}
+
+static void turn_is_settled(struct job *j, struct boot now, struct wall turn)
+{
+    settle_up_to(j, turn);
+    job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
+}
+
+static void refused_held(struct job *j, const struct store_reply *reply)
+{
+    const struct timing *t = &j->spec->timing;
+    int64_t left = reply->acquire.left_ms, in;
+    struct report r = { .kind = REPORT_PASSED, .device = j->holder, .held = true };
+
+    if (reply->acquire.watch > 0)
+        j->watch = reply->acquire.watch;
+    j->holder[0] = 0;
+    if (reply->acquire.holder_turn.ms == j->turn.ms)
+        lease_token_device(reply->acquire.holder, j->holder);
+    j->holder_until = boot_add(reply->received, left);
+    if (j->refusals == 0) {
+        j->counters.passed_held++;
+        job_report(j, &r);
+    }
+    in = turns_watch_ms(j->watch, left, t->lease_ms, t->renew_ms > 0, j->refusals++);
+    if (in < 0)
+        turn_is_settled(j, reply->received, j->turn);
+    else
+        ask_again(j, reply->received, in);
+}
+
+static void refused_done(struct job *j, const struct store_reply *reply)
+{
+    const char *why = reply->acquire.why;
+    struct report r = { .kind = REPORT_PASSED, .text = why };
+
+    j->counters.passed_done++;
+    if (text_equal(why, "assumed"))
+        r.kind = REPORT_FIRST_SIGHT;
+    else if (text_equal(why, "clock"))
+        r.kind = REPORT_VOID;
+    job_report(j, &r);
+    turn_is_settled(j, reply->received, reply->acquire.turn.ms > j->turn.ms ? reply->acquire.turn : j->turn);
+}
+
+static void refused_wait(struct job *j, const struct store_reply *reply)
+{
+    struct report r = { .kind = REPORT_FIRST_SIGHT, .silent_ms = reply->acquire.left_ms };
+
+    /* Said by the device that found it, which is told to wait the whole lease. */
+    if (text_equal(reply->acquire.why, "blank") && r.silent_ms >= j->spec->timing.lease_ms)
+        job_report(j, &r);
+    ask_again(j, reply->received, time_add_ms(reply->acquire.left_ms, 1));
+}
+
+static void refused_exhausted(struct job *j, const struct store_reply *reply)
+{
+    struct report r = { .kind = REPORT_GIVEN_UP };
+
+    j->counters.passed_done++;
+    if (reply->acquire.first)
+        job_report(j, &r);
+    turn_is_settled(j, reply->received, j->turn);
+}
+
+static void refused_over(struct job *j, const struct store_reply *reply)
+{
+    lease_renew_token(&j->lease);
+    if (++j->overs >= JOB_OVERS_MAX)
+        turn_is_settled(j, reply->received, j->turn);
+    else
+        ask_again(j, reply->received, 0);
+}
+
+static void refused_paused(struct job *j, const struct store_reply *reply)
+{
+    struct report r = { .kind = REPORT_PASSED, .text = reply->acquire.why };
+
+    job_report(j, &r);
+    turn_is_settled(j, reply->received, j->turn);
+}
+
+static void refused(struct lease *l, const struct store_reply *reply)
+{
+    struct job *j = job_of(l);
+
+    j->turn = l->turn;
+    j->unheard = false;
+    if (reply->acquire.answer != ACQUIRE_OVER)
+        j->overs = 0;
+    switch (reply->acquire.answer) {
+    case ACQUIRE_HELD:
+        refused_held(j, reply);
+        break;
+    case ACQUIRE_WAIT:
+        refused_wait(j, reply);
+        break;
+    case ACQUIRE_EARLY:
+        ask_again(j, reply->received, time_add_ms(reply->acquire.left_ms, 1));
+        break;
+    case ACQUIRE_EXHAUSTED:
+        refused_exhausted(j, reply);
+        break;
+    case ACQUIRE_PAUSED:
+        refused_paused(j, reply);
+        break;
+    case ACQUIRE_OVER:
+        refused_over(j, reply);
+        break;
+    default:
+        refused_done(j, reply);
+        break;
+    }
+}
+
+static void rejected(struct lease *l, int64_t delay_ms)
+{
+    struct job *j = job_of(l);
+
+    j->unheard = true;
+    wait_for(j, j->heard, delay_ms); /* not planned: errors do not stretch catch_up */
+}
+
+static void unanswered(struct lease *l, enum store_verb verb, const struct store_reply *reply)
+{
+    struct job *j = job_of(l);
+    struct report r = { .kind = REPORT_UNANSWERED, .verb = verb, .text = reply->error };
+
+    if (verb == STORE_ACQUIRE && reply->status == STORE_NO_ANSWER)
+        j->counters.unknown++;
+    job_report(j, &r);
+}
+
+/* --- while it runs --- */
+
+static void confirmed(struct lease *l, const struct store_reply *reply)
+{
+    struct job *j = job_of(l);
+    struct report r = { .kind = reply->renew.answer == RENEW_REGAINED ? REPORT_REGAINED : REPORT_RENEWED };
+
+    job_report(j, &r);
+    j->fleet->port->extend(j->fleet->port->context, j);
+}
+
+static void taken(struct lease *l, const struct store_reply *reply)
+{
+    struct job *j = job_of(l);
+    struct report r = { .kind = REPORT_TAKEN, .text = reply->renew.why };
+
+    job_report(j, &r);
+    j->stop_reason = STOP_FOR_TAKEN;
+    job_happen(j, JOB_EVENT_STOP, reply->received);
+}
+
+/* --- after it --- */
+
+void job_keep_end(struct job *j, struct boot now, enum outcome outcome, const struct run_end *end)
+{
+    j->counters.outcomes[outcome]++;
+    j->tree_left = !end->clean;
+    j->ending = (struct lease_end){
+        .outcome = outcome,
+        .covers = job_latest_due(j, now),
+        .ran_ms = end->ran_ms,
+        .clean = end->clean,
+    };
+    text_copy(j->ending.detail, sizeof j->ending.detail, job_end_detail(end, outcome));
+}
+
+static void try_again(struct job *j, struct boot now, enum outcome outcome)
+{
+    int64_t delay = j->spec->retry_delay_ms;
+    int64_t left = boot_between(now, lease_expiry(&j->lease));
+
+    /* Where the lock is left to expire, an earlier question would only be answered `held`. */
+    if (!outcome_frees_lock(outcome) && left > delay)
+        delay = left;
+    ask_again(j, now, time_add_ms(delay, 1));
+}
+
+static void recorded(struct lease *l, const struct store_reply *reply)
+{
+    struct job *j = job_of(l);
+    const struct lease_end *end = &l->end;
+    bool again = outcome_retries(end->outcome) && !reply->finish.gave_up;
+    struct report r = { .kind = REPORT_GIVEN_UP, .text = end->detail, .outcome = end->outcome };
+
+    if (reply->finish.gave_up)
+        job_report(j, &r);
+    if (outcome_settles(end->outcome))
+        settle_up_to(j, end->covers);
+    if (!again)
+        settle_up_to(j, l->turn);
+    if (j->tree_left)
+        job_happen(j, JOB_EVENT_JAM, reply->received);
+    else if (again)
+        try_again(j, reply->received, end->outcome);
+    else
+        turn_is_settled(j, reply->received, l->turn);
+}
+
+static void illegal(struct lease *l, enum lease_event event)
+{
+    job_report_illegal(job_of(l), lease_event_name(event));
+}
+
+const struct lease_ops job_lease_ops = {
+    .choose = choose,
+    .dropped = dropped,
+    .heard = heard,
+    .changed = changed,
+    .granted = granted,
+    .refused = refused,
+    .rejected = rejected,
+    .unanswered = unanswered,
+    .confirmed = confirmed,
+    .taken = taken,
+    .recorded = recorded,
+    .illegal = illegal,
+};

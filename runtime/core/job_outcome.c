@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/job.h"
+
+/* Results of run(), as plugin.h numbers them; anything else is a failure. */
+static enum outcome of_result(int result)
+{
+    static const enum outcome outcomes[] = { OUTCOME_SUCCEEDED, OUTCOME_NOTHING, OUTCOME_FAILED,
+                                             OUTCOME_REFUSED, OUTCOME_DECLINED };
+
+    if (result < 0 || (size_t)result >= sizeof outcomes / sizeof outcomes[0])
+        return OUTCOME_FAILED;
+    return outcomes[result];
+}
+
+static enum outcome of_stop(const struct run_end *end)
+{
+    switch (end->stop) {
+    case RUN_STOPPED_OVERRUN:
+        return OUTCOME_OVERRUN;
+    case RUN_STOPPED_DEADLINE:
+        return OUTCOME_LOST;
+    default:
+        return end->reason == STOP_FOR_TAKEN ? OUTCOME_LOST : OUTCOME_DECLINED;
+    }
+}
+
+enum outcome job_outcome(const struct run_end *end)
+{
+    if (end->exit == RUN_UNSTARTED)
+        return OUTCOME_UNSTARTED;
+    /* Done is done, even within the grace after a stop: the work is not made undone by calling it lost. */
+    if (end->exit == RUN_RETURNED && outcome_settles(of_result(end->result)))
+        return of_result(end->result);
+    if (end->stop != RUN_NOT_STOPPED)
+        return of_stop(end);
+    if (end->exit == RUN_UNLOADABLE) /* another device may have the plugin */
+        return OUTCOME_DECLINED;
+    return end->exit == RUN_RETURNED ? of_result(end->result) : OUTCOME_CRASHED;
+}
+
+const char *job_end_detail(const struct run_end *end, enum outcome outcome)
+{
+    if (outcome == OUTCOME_DECLINED && end->stop == RUN_STOPPED_ORDERED)
+        return "rotad stops, or the job was removed";
+    return end->detail;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/lease.h"
+#include "base/text.h"
+#include <assert.h>
+#include <string.h>
+
+/* After error replies: the server answers, but not what is needed. */
+#define LEASE_BACKOFF_MIN_MS 500
+#define LEASE_BACKOFF_MAX_MS 60000
+
+struct step {
+    struct boot now;
+    const struct store_reply *reply; /* NULL where the event is not an answer */
+};
+
+typedef void lease_action(struct lease *l, const struct step *s);
+
+static lease_action submit, submit_urgent, missed, rejected, renew_token, granted, refused, confirmed, taken,
+    start_closing, recorded, turned_away, rest;
+
+struct cell {
+    bool legal;
+    enum lease_state next;
+    lease_action *action;
+};
+
+/* clang-format off */
+#define GO(to, act) { .legal = true, .next = LEASE_##to, .action = (act) }
+#define ON(event) [LEASE_EVENT_##event]
+
+static const struct cell table[LEASE_STATE_COUNT][LEASE_EVENT_COUNT] = {
+    [LEASE_NONE] = {
+        ON(ASK)     = GO(ASKING, submit),
+        ON(DROP)    = GO(NONE, rest),
+    },
+    [LEASE_ASKING] = {
+        ON(DROP)    = GO(NONE, rest),
+        ON(REFUSE)  = GO(NONE, refused),
+        ON(GRANT)   = GO(HELD, granted),
+        ON(MISS)    = GO(UNKNOWN, missed),
+        ON(REJECT)  = GO(NONE, turned_away),
+    },
+    [LEASE_UNKNOWN] = {
+        ON(REFUSE)  = GO(NONE, refused),
+        ON(GRANT)   = GO(HELD, granted),
+        ON(MISS)    = GO(UNKNOWN, missed),
+        ON(REJECT)  = GO(UNKNOWN, rejected),
+        ON(DUE)     = GO(UNKNOWN, submit),
+        ON(EXPIRE)  = GO(ASKING, renew_token),
+    },
+    [LEASE_HELD] = {
+        ON(DUE)     = GO(RENEWING, submit_urgent),
+        ON(END)     = GO(CLOSING, start_closing),
+    },
+    [LEASE_RENEWING] = {
+        ON(CONFIRM) = GO(HELD, confirmed),
+        ON(MISS)    = GO(RENEWING, submit_urgent),
+        ON(REJECT)  = GO(RENEWING, rejected),
+        ON(DUE)     = GO(RENEWING, submit_urgent),
+        ON(USELESS) = GO(HELD, rest),
+        ON(TAKE)    = GO(GONE, taken),
+        ON(END)     = GO(CLOSING, start_closing),
+    },
+    [LEASE_GONE] = {
+        ON(END)     = GO(CLOSING, start_closing),
+    },
+    [LEASE_CLOSING] = {
+        ON(MISS)    = GO(CLOSING, submit),
+        ON(REJECT)  = GO(CLOSING, rejected),
+        ON(DUE)     = GO(CLOSING, submit),
+        ON(RECORD)  = GO(NONE, recorded),
+    },
+};
+/* clang-format on */
+
+static void set_state(struct lease *l, enum lease_state next)
+{
+    l->state = next;
+    l->wake = BOOT_NEVER;
+}
+
+static void happen(struct lease *l, enum lease_event event, const struct step *s)
+{
+    const struct cell *c = &table[l->state][event];
+
+    if (!c->legal) {
+        l->ops->illegal(l, event);
+        return;
+    }
+    set_state(l, c->next);
+    c->action(l, s);
+}
+
+static void submit(struct lease *l, const struct step *s)
+{
+    (void)s;
+    l->in_flight = false;
+    l->port->submit(l->port->context, &l->call, false);
+}
+
+static void submit_urgent(struct lease *l, const struct step *s)
+{
+    (void)s;
+    l->port->submit(l->port->context, &l->call, true);
+}
+
+static int64_t next_delay_ms(struct lease *l)
+{
+    uint64_t random;
+
+    l->in_flight = false;
+    l->port->random(l->port->context, &random, sizeof random);
+    return backoff_next_ms(&l->backoff, random);
+}
+
+/* Repeated by the lease itself: something may be out that only this token can settle. */
+static void rejected(struct lease *l, const struct step *s)
+{
+    l->wake = boot_add(s->now, next_delay_ms(l));
+}
+
+/* Nothing is out: the job gives its slot to others meanwhile. */
+static void turned_away(struct lease *l, const struct step *s)
+{
+    (void)s;
+    l->ops->rejected(l, next_delay_ms(l));
+}
+
+/* The same token again, at once: the link has its own back-off. The store may know the token by now. */
+static void missed(struct lease *l, const struct step *s)
+{
+    l->asked = true;
+    submit(l, s);
+}
+
+static void rest(struct lease *l, const struct step *s)
+{
+    (void)l;
+    (void)s;
+}
+
+static void renew_token(struct lease *l, const struct step *s)
+{
+    (void)s;
+    lease_renew_token(l);
+}
+
+static struct boot renew_at(const struct lease *l)
+{
+    if (l->spec->timing.renew_ms <= 0)
+        return BOOT_NEVER;
+    return boot_add(l->confirmed, l->spec->timing.renew_ms);
+}
+
+static void granted(struct lease *l, const struct step *s)
+{
+    backoff_reset(&l->backoff);
+    l->sent_first = l->confirmed = s->reply->sent;
+    l->deadline = timing_deadline(&l->spec->timing, s->reply->sent, l->sent_ttl_ms);
+    l->attempt = s->reply->acquire.attempt;
+    l->fence = s->reply->acquire.fence;
+    l->turn = s->reply->acquire.turn;
+    l->wake = renew_at(l);
+    l->ops->granted(l, s->reply);
+}
+
+static void refused(struct lease *l, const struct step *s)
+{
+    backoff_reset(&l->backoff);
+    l->asked = true;
+    l->ops->refused(l, s->reply);
+}
+
+static void confirmed(struct lease *l, const struct step *s)
+{
+    struct boot d = timing_deadline(&l->spec->timing, s->reply->sent, l->sent_ttl_ms);
+
+    backoff_reset(&l->backoff);
+    l->confirmed = s->reply->sent;
+    l->deadline = boot_max(l->deadline, d);
+    l->wake = renew_at(l);
+    l->ops->confirmed(l, s->reply);
+}
+
+static void taken(struct lease *l, const struct step *s)
+{
+    l->ops->taken(l, s->reply);
+}
+
+static void start_closing(struct lease *l, const struct step *s)
+{
+    l->port->cancel(l->port->context, &l->call); /* a renewal that is still out answers nobody */
+    backoff_reset(&l->backoff);
+    submit_urgent(l, s);
+}
+
+static void recorded(struct lease *l, const struct step *s)
+{
+    lease_renew_token(l);
+    l->ops->recorded(l, s->reply);
+}
+
+/* --- composing --- */
+
+static void make_token(struct lease *l)
+{
+    static const char digit[] = "0123456789abcdef";
+    unsigned char random[16];
+    char hex[2 * sizeof random + 1];
+
+    l->port->random(l->port->context, random, sizeof random);
+    for (size_t i = 0; i < sizeof random; i++) {
+        hex[2 * i] = digit[random[i] >> 4];
+        hex[2 * i + 1] = digit[random[i] & 15];
+    }
+    hex[2 * sizeof random] = 0;
+    text_format(l->token, sizeof l->token, "%.*s:%s", DEVICE_NAME_MAX, l->device, hex);
+    l->asked = false;
+}
+
+/* A token belongs to one turn: asked again for the same one it stays, so that the store counts a watcher once. */
+static bool aim(struct lease *l, struct boot now)
+{
+    struct wall turn, next;
+
+    if (!l->ops->choose(l, now, &turn, &next))
+        return false;
+    if (!l->token[0] || turn.ms != l->turn.ms)
+        make_token(l);
+    l->turn = turn;
+    l->next = next;
+    return true;
+}
+
+static bool compose_acquire(struct lease *l, struct boot now, struct store_request *r)
+{
+    const struct job_spec *spec = l->spec;
+
+    if (l->state == LEASE_UNKNOWN && boot_reached(now, boot_add(l->sent_last, l->sent_ttl_ms)))
+        happen(l, LEASE_EVENT_EXPIRE, &(struct step){ .now = now });
+    if (l->state == LEASE_ASKING && !aim(l, now)) {
+        happen(l, LEASE_EVENT_DROP, &(struct step){ .now = now });
+        l->ops->dropped(l, now);
+        return false;
+    }
+    *r = (struct store_request){
+        .verb = STORE_ACQUIRE,
+        .ttl_ms = spec->timing.lease_ms,
+        .next = l->next,
+        .fence = l->fence_seen,
+        .fresh_ms = spec->first_now ? INT64_C(1) << 52 : timing_takeover_ms(&spec->timing, spec->splay_ms),
+        .first_ask = !l->asked,
+    };
+    l->in_flight = true;
+    l->sent_last = now;
+    return true;
+}
+
+static bool compose_renew(struct lease *l, struct boot now, struct store_request *r)
+{
+    int64_t ttl = timing_renewal_ttl(&l->spec->timing, l->sent_first, now);
+
+    if (ttl <= 0 || timing_deadline(&l->spec->timing, now, ttl).ms <= l->deadline.ms) {
+        happen(l, LEASE_EVENT_USELESS, &(struct step){ .now = now });
+        return false;
+    }
+    *r = (struct store_request){
+        .verb = STORE_RENEW, .ttl_ms = ttl, .attempt = l->attempt, .fence = l->fence
+    };
+    return true;
+}
+
+static bool compose_finish(struct lease *l, struct store_request *r)
+{
+    *r = (struct store_request){
+        .verb = STORE_FINISH,
+        .attempt = l->attempt,
+        .fence = l->fence,
+        .outcome = l->end.outcome,
+        .covers = l->end.covers,
+        .ran_ms = l->end.ran_ms,
+        .detail = l->end.detail,
+        .clean = l->end.clean,
+    };
+    return true;
+}
+
+static struct lease *lease_of(struct store_call *call)
+{
+    return (struct lease *)((char *)call - offsetof(struct lease, call));
+}
+
+static bool compose(struct store_call *call, struct boot now, struct store_request *r)
+{
+    struct lease *l = lease_of(call);
+    bool wanted;
+
+    switch (l->state) {
+    case LEASE_ASKING:
+    case LEASE_UNKNOWN:
+        wanted = compose_acquire(l, now, r);
+        break;
+    case LEASE_RENEWING:
+        wanted = compose_renew(l, now, r);
+        break;
+    case LEASE_CLOSING:
+        wanted = compose_finish(l, r);
+        break;
+    default:
+        return false;
+    }
+    if (!wanted)
+        return false;
+    r->job = l->spec;
+    r->token = l->token;
+    r->turn = l->turn;
+    if (r->verb != STORE_FINISH)
+        l->sent_ttl_ms = r->ttl_ms;
+    return true;
+}
+
+/* --- answers --- */
+
+static enum lease_event acquire_event(const struct lease *l, const struct store_reply *r)
+{
+    if (r->acquire.answer != ACQUIRE_GRANTED)
+        return LEASE_EVENT_REFUSE;
+    /* A late grant may have too little left to be worth starting: the repeat sets the time to live anew. */
+    if (boot_between(r->sent, r->received) > l->spec->timing.command_timeout_ms)
+        return LEASE_EVENT_MISS;
+    return LEASE_EVENT_GRANT;
+}
+
+static enum lease_event answer_event(const struct lease *l, const struct store_reply *r)
+{
+    if (r->status == STORE_NO_ANSWER)
+        return LEASE_EVENT_MISS;
+    if (r->status == STORE_ERROR)
+        return LEASE_EVENT_REJECT;
+    switch (l->state) {
+    case LEASE_RENEWING:
+        return r->renew.answer == RENEW_LOST ? LEASE_EVENT_TAKE : LEASE_EVENT_CONFIRM;
+    case LEASE_CLOSING:
+        return LEASE_EVENT_RECORD;
+    default:
+        return acquire_event(l, r);
+    }
+}
+
+static void answer(struct store_call *call, const struct store_reply *r)
+{
+    struct lease *l = lease_of(call);
+    enum lease_event event = answer_event(l, r);
+
+    l->ops->heard(l, r);
+    if (r->status == STORE_ANSWERED && call->verb == STORE_ACQUIRE && r->acquire.fence > l->fence_seen)
+        l->fence_seen = r->acquire.fence;
+    if (event == LEASE_EVENT_MISS || event == LEASE_EVENT_REJECT)
+        l->ops->unanswered(l, call->verb, r);
+    happen(l, event, &(struct step){ .now = r->received, .reply = r });
+    l->ops->changed(l);
+}
+
+/* --- calls from the job --- */
+
+void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port, const char *device,
+                const struct job_spec *spec)
+{
+    *l = (struct lease){
+        .call = { .compose = compose, .answer = answer },
+        .ops = ops,
+        .port = port,
+        .device = device,
+        .spec = spec,
+        .wake = BOOT_NEVER,
+        .backoff = { .min_ms = LEASE_BACKOFF_MIN_MS, .max_ms = LEASE_BACKOFF_MAX_MS },
+    };
+}
+
+void lease_done(struct lease *l)
+{
+    l->port->cancel(l->port->context, &l->call);
+    set_state(l, LEASE_NONE);
+}
+
+void lease_ask(struct lease *l, struct boot now)
+{
+    happen(l, LEASE_EVENT_ASK, &(struct step){ .now = now });
+}
+
+void lease_renew_token(struct lease *l)
+{
+    l->token[0] = 0;
+    l->asked = false;
+}
+
+bool lease_drop(struct lease *l, struct boot now)
+{
+    if (l->state != LEASE_ASKING || l->in_flight)
+        return false;
+    l->port->cancel(l->port->context, &l->call);
+    happen(l, LEASE_EVENT_DROP, &(struct step){ .now = now });
+    return true;
+}
+
+void lease_finish(struct lease *l, struct boot now, const struct lease_end *end)
+{
+    l->end = *end;
+    happen(l, LEASE_EVENT_END, &(struct step){ .now = now });
+}
+
+void lease_tick(struct lease *l, struct boot now)
+{
+    if (boot_reached(now, l->wake))
+        happen(l, LEASE_EVENT_DUE, &(struct step){ .now = now });
+}
+
+struct boot lease_expiry(const struct lease *l)
+{
+    return boot_add(l->deadline, l->spec->timing.margin_ms);
+}
+
+void lease_token_device(const char *token, char ret_name[DEVICE_NAME_MAX + 1])
+{
+    const char *colon = strrchr(token, ':');
+    size_t length = colon ? (size_t)(colon - token) : 0;
+
+    ret_name[0] = 0;
+    if (length == 0 || length > DEVICE_NAME_MAX || strlen(colon + 1) != 32 ||
+        strspn(colon + 1, "0123456789abcdef") != 32)
+        return;
+    memcpy(ret_name, token, length);
+    ret_name[length] = 0;
+}
+
+/* --- names --- */
+
+bool lease_cell(enum lease_state state, enum lease_event event, enum lease_state *ret_next)
+{
+    if (!table[state][event].legal)
+        return false;
+    *ret_next = table[state][event].next;
+    return true;
+}
+
+#define LEASE_NAME_STATE(name, text) [LEASE_##name] = #name,
+#define LEASE_NAME_EVENT(name, text) [LEASE_EVENT_##name] = #name,
+
+const char *lease_state_name(enum lease_state state)
+{
+    static const char *const names[] = { LEASE_STATES(LEASE_NAME_STATE) };
+
+    return names[state];
+}
+
+const char *lease_event_name(enum lease_event event)
+{
+    static const char *const names[] = { LEASE_EVENTS(LEASE_NAME_EVENT) };
+
+    return names[event];
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * core/lease.h: one try of one turn, from the first question to the recorded end: a state machine.
+ *
+ * It owns the token, keeps one store call at a time, repeats what was not answered, renews, and works out the
+ * deadline D before which the run's whole tree has to be gone. It decides nothing about the schedule or
+ * the process: that is the job's, to which it speaks through `ops`. */
+#ifndef ROTA_CORE_LEASE_H
+#define ROTA_CORE_LEASE_H
+#include "core/backoff.h"
+#include "core/port.h"
+
+#define LEASE_STATES(X)                                                                            \
+    X(NONE, "no token is out")                                                                     \
+    X(ASKING, "acquire is on its way; the store has not seen this token, or refused it")           \
+    X(UNKNOWN, "acquire was sent and not answered: the same token is repeated")                    \
+    X(HELD, "granted; no request is out")                                                          \
+    X(RENEWING, "a renewal is on its way")                                                         \
+    X(GONE, "the store said that it is another's: never renewed again")                            \
+    X(CLOSING, "finish is on its way, repeated until it is recorded")
+
+#define LEASE_EVENTS(X)                                                                            \
+    X(ASK, "the job wants a turn")                                                                 \
+    X(DROP, "the job wants it no more, and nothing was sent")                                      \
+    X(REFUSE, "held, done, passed, wait, exhausted, paused, early, over")                          \
+    X(GRANT, "acquired, within the command time-out")                                              \
+    X(MISS, "sent, and no whole reply; or a grant that came too late to be used")                  \
+    X(REJECT, "an error reply: nothing was changed")                                               \
+    X(EXPIRE, "the time to live has passed since the unknown acquire was last sent")               \
+    X(DUE, "a third of the lease has passed since the last confirmed sending")                     \
+    X(CONFIRM, "renewed or regained")                                                              \
+    X(USELESS, "a renewal would not move the deadline: the budget is used up")                     \
+    X(TAKE, "the store says lost")                                                                 \
+    X(END, "the run has ended, or will not be started")                                            \
+    X(RECORD, "finish is recorded")
+
+#define LEASE_ENUM_STATE(name, text) LEASE_##name,
+#define LEASE_ENUM_EVENT(name, text) LEASE_EVENT_##name,
+enum lease_state { LEASE_STATES(LEASE_ENUM_STATE) LEASE_STATE_COUNT };
+enum lease_event { LEASE_EVENTS(LEASE_ENUM_EVENT) LEASE_EVENT_COUNT };
+
+struct lease;
+
+/* What the lease tells its owner, and asks of it. All from inside a call or an answer of the store. */
+struct lease_ops {
+    /* Which turn to ask for, to be sent at `now`; false: none any more. */
+    bool (*choose)(struct lease *l, struct boot now, struct wall *ret_turn, struct wall *ret_next);
+    /* choose() said none: no question is out any more. Nothing may be asked from inside. */
+    void (*dropped)(struct lease *l, struct boot now);
+    void (*granted)(struct lease *l, const struct store_reply *reply);
+    /* `reply` says how; no token is out any more, unless the same turn is asked for again. */
+    void (*refused)(struct lease *l, const struct store_reply *reply);
+    /* An error reply, and nothing is out: ask again not before delay_ms. */
+    void (*rejected)(struct lease *l, int64_t delay_ms);
+    /* A request had no answer or an error reply; told before what follows from it. */
+    void (*unanswered)(struct lease *l, enum store_verb verb, const struct store_reply *reply);
+    void (*confirmed)(struct lease *l, const struct store_reply *reply);
+    void (*taken)(struct lease *l, const struct store_reply *reply);
+    void (*recorded)(struct lease *l, const struct store_reply *reply);
+    /* Any reply, before what follows from it (its server time is a sample); and when all of that is done, so
+     * that l->wake may have changed. */
+    void (*heard)(struct lease *l, const struct store_reply *reply);
+    void (*changed)(struct lease *l);
+    /* An event that the present state does not know: a bug; counted and said, nothing is changed. */
+    void (*illegal)(struct lease *l, enum lease_event event);
+};
+
+/* How the run ended, kept until finish is recorded. */
+struct lease_end {
+    enum outcome outcome;
+    struct wall covers;
+    int64_t ran_ms;
+    bool clean;
+    char detail[STORE_TEXT_SIZE];
+};
+
+struct lease {
+    enum lease_state state;
+    struct store_call call;
+    const struct lease_ops *ops;
+    const struct core_port *port;
+    const char *device;
+    const struct job_spec *spec;
+
+    char token[TOKEN_SIZE];
+    bool asked;             /* the store may know this token: it answered it once, or an answer was lost */
+    bool in_flight;         /* this question was handed to the store */
+    struct wall turn, next; /* that this token asks for, and the first after it */
+    uint32_t attempt;
+    uint64_t fence;
+    uint64_t fence_seen;         /* the largest that this device has seen of the job */
+    struct boot sent_first;      /* t0: the sending of the acquire that was granted */
+    struct boot sent_last;       /* the last sending of an acquire with this token */
+    int64_t sent_ttl_ms;         /* what the last request asked for */
+    struct boot deadline;        /* D; only a confirmed renewal moves it */
+    struct boot confirmed;       /* the sending of the last confirmed request */
+    struct boot wake;            /* lease_tick() has something to do then */
+    struct backoff backoff;      /* after error replies */
+    struct lease_end end;
+};
+
+/* `spec`, `port`, `device` and `ops` are kept, and must outlive the lease. */
+void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port, const char *device,
+                const struct job_spec *spec);
+/* Drops whatever is out, without a word to the store. */
+void lease_done(struct lease *l);
+
+/* Wants a turn: ops->choose says which, when it can be sent. Only with no token out. */
+void lease_ask(struct lease *l, struct boot now);
+/* The next question is one of a new token, even for the same turn. */
+void lease_renew_token(struct lease *l);
+/* Takes an unsent question back. False where something was sent: then the answer is waited for. */
+bool lease_drop(struct lease *l, struct boot now);
+/* The run has ended (or is not started): `end` is copied and told to the store until that has recorded it. */
+void lease_finish(struct lease *l, struct boot now, const struct lease_end *end);
+/* Does what is due at l->wake. */
+void lease_tick(struct lease *l, struct boot now);
+/* The lock's time to live ends by the server not later than this, if nothing renews it. */
+struct boot lease_expiry(const struct lease *l);
+
+/* The device's name in a token, copied to ret_name; "" where the token is not one of ours. */
+void lease_token_device(const char *token, char ret_name[DEVICE_NAME_MAX + 1]);
+
+/* For tests and for the drawing in docs/: whether a cell is there, and where it leads. */
+bool lease_cell(enum lease_state state, enum lease_event event, enum lease_state *ret_next);
+const char *lease_state_name(enum lease_state state);
+const char *lease_event_name(enum lease_event event);
+#endif

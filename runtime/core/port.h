@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * core/port.h: the one way out of the core. All that it wishes for goes through these pointers; all that
+ * happens comes in by calls with the time as an argument. None of these may call back into the core. */
+#ifndef ROTA_CORE_PORT_H
+#define ROTA_CORE_PORT_H
+#include "core/store.h"
+#include <stddef.h>
+
+struct job;
+struct report;
+
+/* Why a run is asked to stop from outside of it. */
+enum stop_reason {
+    STOP_FOR_SERVICE = 1, /* rotad stops, or the job was removed: the turn is declined */
+    STOP_FOR_TAKEN = 2    /* the store says that the lease is another's: lost */
+};
+
+struct core_port {
+    void *context;
+    /* Fills with random bytes; they must be unpredictable, since tokens are made of them. */
+    void (*random)(void *context, void *buffer, size_t size);
+    /* job_tick() (fleet_tick() where job is NULL) is wanted at `at`; replaces the earlier wish. BOOT_NEVER: none. */
+    void (*arm)(void *context, struct job *job, struct boot at);
+    /* Queues a call; its answer comes later, never from inside. */
+    void (*submit)(void *context, struct store_call *call, bool urgent);
+    void (*cancel)(void *context, struct store_call *call);
+    /* Starts the granted run. 0, or negative errno: nothing was started. */
+    int (*start)(void *context, struct job *job);
+    /* A confirmed renewal has moved the deadline (job->lease.deadline). */
+    void (*extend)(void *context, struct job *job);
+    void (*stop)(void *context, struct job *job, enum stop_reason reason);
+    /* Something that people may want to read. `job` is NULL where it is the fleet's. */
+    void (*report)(void *context, struct job *job, const struct report *report);
+};
+#endif
