@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * config/config.h: what the conf files say, checked, with every default filled in.
+ *
+ * Loading never stops at the first mistake: problems are collected with file, line and what to
+ * write instead. A job with a mistake is `invalid` alone; a mistake elsewhere is `fatal` to the
+ * whole. The strict reading
+ * (--check, reload) is: no problem of level error at all. */
+#ifndef ROTA_CONFIG_CONFIG_H
+#define ROTA_CONFIG_CONFIG_H
+#include "base/param.h"
+#include "core/spec.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum problem_level { PROBLEM_WARNING, PROBLEM_ERROR };
+
+struct problem {
+    enum problem_level level;
+    char *file; /* as the user would name it; "" where there is no place */
+    int line;   /* 0: the file as a whole */
+    char *text; /* without the place: "job 'x': worst_case is 10, which has no unit; write \"10s\"
+                   or \"10m\"" */
+};
+
+struct problems {
+    struct problem *items;
+    size_t count;
+    size_t errors; /* of level error */
+};
+
+enum address_kind { ADDRESS_UNIX, ADDRESS_TCP };
+
+struct redis_address {
+    enum address_kind kind;
+    char *text; /* as written, for people */
+    char *host; /* numeric IPv4 or IPv6 without brackets; or the socket's path */
+    uint16_t port;
+};
+
+struct redis_config {
+    bool configured;                 /* the group `redis` with an address is there */
+    struct redis_address *addresses; /* tried in turn */
+    size_t address_count;
+    bool tls; /* always false: this version has none */
+    int database;
+    char *username;      /* or NULL */
+    char *password;      /* from password_file; or NULL. Wiped by config_free */
+    char *password_file; /* as written; or NULL */
+    int64_t connect_timeout_ms, command_timeout_ms;
+    int64_t backoff_min_ms, backoff_max_ms;
+};
+
+struct job_config {
+    struct job_spec spec; /* spec.name is owned here */
+    char *name;
+    char *file;
+    int line;
+    bool invalid; /* a mistake was found, here or by the probe; spec may be unsound then */
+    char *invalid_why; /* the first mistake with its place, for status and journal; or NULL */
+    char *plugin;      /* as written */
+    char *plugin_path; /* found; NULL where invalid */
+    struct param_value *params;
+    int *param_lines; /* line of each parameter, in `file` */
+    uint32_t param_count;
+    uint32_t output_lines;
+};
+
+struct config {
+    char *prefix;       /* "" where not given (then no job can run) */
+    char *device;       /* expanded */
+    char **plugin_dirs; /* ends with NULL */
+    uint32_t max_running;
+    int log_level; /* LOG_ERR ... LOG_DEBUG of syslog.h */
+    int64_t stop_timeout_ms;
+    char *job_user;        /* or NULL: default */
+    bool job_user_written; /* the file names it: then a missing user is an error */
+    struct redis_config redis;
+    struct job_config *jobs; /* in order of name */
+    size_t job_count;
+    struct problems problems;
+    bool fatal; /* a mistake outside any job: nothing can start */
+};
+
+struct config_source {
+    /* -c FILE, with the jobs.d folder beside it. NULL: the system's places (DESIGN section 8), with
+     * `root` ("" or NULL: none) before them and before every path that they name. */
+    const char *file, *root;
+    const char *plugin_dir_default; /* libdir/rota */
+};
+
+/* Loads and checks all but what needs a probe. 0 and a configuration (which may be fatal or hold
+ * problems), or -ENOMEM. Free with config_free. Reads the host name, machine-id and the user
+ * database. */
+int config_load(const struct config_source *source, struct config **ret_config);
+void config_free(struct config *c);
+
+/* For those who find mistakes later (the probe): adds a problem in the job and makes it invalid.
+ * param: index, or -1. */
+int config_job_problem(struct config *c, struct job_config *job, int param, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* "file:line: text", or "text" where there is no place. Returns a heap string or NULL. */
+char *config_problem_text(const struct problem *p);
+
+struct job_config *config_find_job(struct config *c, const char *name);
+
+/* Writes a conf file that means the same, defaults written out, secrets never. It parses again. */
+int config_print(const struct config *c, FILE *out);
+
+/* What differs between two configurations. */
+enum job_change { JOB_SAME, JOB_CHANGED, JOB_ADDED, JOB_REMOVED };
+/* Whether two jobs mean the same in everything that a run sees. */
+bool config_job_equal(const struct job_config *a, const struct job_config *b);
+/* The name of the first setting outside the jobs that cannot change while rotad runs (prefix,
+ * device, redis.*, plugin_dir ...) and differs, or NULL. */
+const char *config_fixed_change(const struct config *a, const struct config *b);
+
+/* The reference of all keys, from the schema table: man page rotad.conf(5) in man format. */
+int config_write_manual(FILE *out);
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+#include "config/config.h"
+#include "config/group.h"
+#include <errno.h>
+#include <string.h>
+
+static void print_invalid(const struct job_config *job, FILE *out)
+{
+    const char *text = job->invalid_why ? job->invalid_why : "";
+    char why[512];
+
+    text_escape(why, sizeof(why), text, strlen(text));
+    fprintf(out, "  # %s is left out: %s\n", job->name, why);
+}
+
+static void print_job(const struct job_config *job, FILE *out)
+{
+    fprintf(out, "  %s = {\n", job->name);
+    group_print(schema_group(SCHEMA_JOB), job, "    ", out);
+    fputs("  };\n", out);
+}
+
+int config_print(const struct config *c, FILE *out)
+{
+    group_print(schema_group(SCHEMA_TOP), c, "", out);
+    fputs("redis = {\n", out);
+    group_print(schema_group(SCHEMA_REDIS), &c->redis, "  ", out);
+    fputs("};\njobs = {\n", out);
+    for (size_t i = 0; i < c->job_count; i++) {
+        if (c->jobs[i].invalid)
+            print_invalid(&c->jobs[i], out);
+        else
+            print_job(&c->jobs[i], out);
+    }
+    fputs("};\n", out);
+    return fflush(out) != 0 || ferror(out) ? -EIO : 0;
+}

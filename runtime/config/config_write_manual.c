@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/units.h"
+#include "config/config.h"
+#include "config/schema.h"
+#include <errno.h>
+
+static const char head[] = ".TH ROTAD.CONF 5 \"\" rota \"File formats\"\n"
+                           ".SH NAME\n"
+                           "rotad.conf \\- what rotad does, and when\n"
+                           ".SH SYNOPSIS\n"
+                           ".I /etc/rota/rotad.conf\n.br\n"
+                           ".I /usr/lib/rota/jobs.d/*.conf\n.br\n"
+                           ".I /etc/rota/jobs.d/*.conf\n.br\n"
+                           ".I /run/rota/jobs.d/*.conf\n"
+                           ".SH DESCRIPTION\n"
+                           "The files are in the format of libconfig. Each file of a jobs.d folder "
+                           "holds one group, jobs = { ... };, and\n"
+                           "nothing else; rotad.conf may hold such a group too. A file in a later "
+                           "folder replaces the file of the same name in\n"
+                           "an earlier one; a link to /dev/null masks it. They are read in order "
+                           "of their names. Hidden files and names that\n"
+                           "do not end in .conf are left alone. With the option \\-c FILE it is "
+                           "that file and the jobs.d folder beside it.\n"
+                           ".PP\n"
+                           "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq. "
+                           "Numbers are plain decimal digits. @include is\n"
+                           "not read. Files have at most 256 KiB, and nobody but root and rotad's "
+                           "own user may be able to change or\n"
+                           "replace them.\n"
+                           ".PP\n"
+                           "A job with a mistake does not run, the other jobs do; a mistake "
+                           "elsewhere in rotad.conf keeps rotad from starting.\n"
+                           "rotad \\-\\-check reports every mistake.\n";
+
+static const char foot[] = ".SH EXAMPLE\n.nf\n"
+                           "prefix = \\(dqacme:\\(dq;\n"
+                           "redis  = { address = \\(dq127.0.0.1:6379\\(dq; };\n"
+                           "jobs   = {\n"
+                           "  nightly_report = {\n"
+                           "    plugin     = \\(dqexec\\(dq;\n"
+                           "    every      = \\(dq1d\\(dq;\n"
+                           "    offset     = \\(dq2h30m\\(dq;\n"
+                           "    worst_case = \\(dq10m\\(dq;\n"
+                           "    params     = { command = [ \\(dq/usr/bin/true\\(dq ]; };\n"
+                           "  };\n"
+                           "};\n"
+                           ".fi\n"
+                           ".SH SEE ALSO\n"
+                           ".BR rotad (8)\n";
+
+/* No character of a text may be a command of man's. */
+static void put_text(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '\\':
+            fputs("\\e", out);
+            break;
+        case '"':
+            fputs("\\(dq", out);
+            break;
+        case '-':
+            fputs("\\-", out);
+            break;
+        default:
+            fputc(*text, out);
+        }
+    }
+}
+
+static void put_duration_range(const struct schema_key *k, FILE *out)
+{
+    char least[UNITS_SIZE], most[UNITS_SIZE];
+
+    fprintf(out, "duration, \\(dq%s\\(dq to \\(dq%s\\(dq",
+            units_write_duration(k->min, least, sizeof(least)),
+            units_write_duration(k->max, most, sizeof(most)));
+}
+
+static void put_choices(const struct schema_key *k, FILE *out)
+{
+    const char *choice;
+    int length;
+
+    for (int i = 0; (choice = schema_choice(k->choices, i, &length)); i++)
+        fprintf(out, "%s\\(dq%.*s\\(dq", i > 0 ? " | " : "", length, choice);
+}
+
+static void put_type(const struct schema_key *k, FILE *out)
+{
+    long long least = (long long)k->min, most = (long long)k->max;
+
+    switch (k->type) {
+    case SCHEMA_TEXT:
+        fprintf(out, k->flags & SCHEMA_ABSOLUTE ? "absolute path" : "text of %lld to %lld bytes",
+                least, most);
+        if (k->only) {
+            fputs(", letters, digits and ", out);
+            put_text(k->only, out);
+        }
+        break;
+    case SCHEMA_CHOICE:
+        put_choices(k, out);
+        break;
+    case SCHEMA_DURATION:
+        put_duration_range(k, out);
+        break;
+    case SCHEMA_INTEGER:
+        fprintf(out, "number, %lld to %lld", least, most);
+        break;
+    case SCHEMA_BOOLEAN:
+        fputs("true | false", out);
+        break;
+    case SCHEMA_FOLDERS:
+        fputs("list of absolute paths", out);
+        break;
+    case SCHEMA_ADDRESSES:
+        fputs("text, or list of texts", out);
+        break;
+    default:
+        fputs("group", out);
+    }
+}
+
+static void put_default(const struct schema_key *k, FILE *out)
+{
+    if (k->otherwise)
+        put_text(k->otherwise, out);
+    else if (k->def)
+        put_text(k->def, out);
+    else if (k->flags & SCHEMA_REQUIRED)
+        fputs("none, required", out);
+    else if (k->flags & SCHEMA_NEEDS_JOB)
+        fputs("none, required where there is a job", out);
+    else
+        fputs("none", out);
+}
+
+static void put_key(const struct schema_key *k, FILE *out)
+{
+    fputs(".TP\n.B ", out);
+    put_text(k->name, out);
+    fputs("\n", out);
+    put_text(k->help, out);
+    fputs("\n(", out);
+    put_type(k, out);
+    fputs("; default: ", out);
+    put_default(k, out);
+    fputs(")\n", out);
+}
+
+static void put_group(const char *title, enum schema_group_id id, FILE *out)
+{
+    const struct schema_group *g = schema_group(id);
+
+    fprintf(out, ".SH %s\n", title);
+    for (size_t i = 0; i < g->count; i++)
+        put_key(&g->keys[i], out);
+}
+
+int config_write_manual(FILE *out)
+{
+    fputs(head, out);
+    put_group("\"KEYS OF ROTAD.CONF\"", SCHEMA_TOP, out);
+    put_group("\"KEYS OF redis = { ... }\"", SCHEMA_REDIS, out);
+    put_group("\"KEYS OF jobs = { NAME = { ... } }\"", SCHEMA_JOB, out);
+    fputs(foot, out);
+    return fflush(out) != 0 || ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/group.h"
+#include <string.h>
+
+void group_defaults(struct reading *r, const struct schema_group *g, void *base)
+{
+    for (size_t i = 0; i < g->count; i++)
+        value_default(r, &g->keys[i], base);
+}
+
+static void note_unknown(struct reading *r, const struct schema_group *g, const config_setting_t *s)
+{
+    const char *name = config_setting_name(s);
+    const struct schema_key *nearest = schema_nearest(g, name);
+
+    if (nearest)
+        reading_problem(r, PROBLEM_ERROR, parse_line(s),
+                        "unknown key '%s%.80s'; did you mean '%s'?", g->prefix, name,
+                        nearest->path);
+    else
+        reading_problem(r, PROBLEM_ERROR, parse_line(s), "unknown key '%s%.80s'", g->prefix, name);
+}
+
+void group_note_missing(struct reading *r, const struct schema_key *k, int line)
+{
+    char example[VALUE_EXAMPLE_SIZE];
+
+    reading_problem(r, PROBLEM_ERROR, line, "%s is missing; write for example %s", k->path,
+                    value_example(k, example, sizeof(example)));
+}
+
+void group_read(struct reading *r, const struct schema_group *g, const config_setting_t *s,
+                void *base, struct group_lines *ret_lines)
+{
+    struct group_lines lines = { { 0 } };
+
+    for (int i = 0; i < config_setting_length(s); i++) {
+        const config_setting_t *e = config_setting_get_elem(s, (unsigned)i);
+        const struct schema_key *k = schema_find(g, config_setting_name(e));
+
+        if (!k) {
+            note_unknown(r, g, e);
+            continue;
+        }
+        lines.line[k - g->keys] = parse_line(e);
+        if (k->type != SCHEMA_GROUP)
+            value_read(r, k, e, base);
+    }
+    for (size_t i = 0; i < g->count; i++)
+        if ((g->keys[i].flags & SCHEMA_REQUIRED) && lines.line[i] == 0)
+            group_note_missing(r, &g->keys[i], parse_line(s));
+    *ret_lines = lines;
+}
+
+int group_line(const struct schema_group *g, const struct group_lines *lines, const char *name)
+{
+    return lines->line[schema_find(g, name) - g->keys];
+}
+
+void group_print(const struct schema_group *g, const void *base, const char *indent, FILE *out)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const struct schema_key *k = &g->keys[i];
+
+        if (!value_is_set(k, base))
+            continue;
+        fprintf(out, "%s%s = ", indent, k->name);
+        value_print(k, base, out);
+        fputs(";\n", out);
+    }
+}
+
+const struct schema_key *group_difference(const struct schema_group *g, const void *a,
+                                          const void *b, unsigned but_flags)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (!(g->keys[i].flags & but_flags) && !value_equal(&g->keys[i], a, b))
+            return &g->keys[i];
+    return NULL;
+}
+
+void group_free(const struct schema_group *g, void *base)
+{
+    for (size_t i = 0; i < g->count; i++)
+        value_free(&g->keys[i], base);
+}

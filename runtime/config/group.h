@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * config/group.h: a group of keys, handled by its schema. `base` is the struct that the group
+ * describes. */
+#ifndef ROTA_CONFIG_GROUP_H
+#define ROTA_CONFIG_GROUP_H
+#include "config/value.h"
+
+/* Where each key of a group stands, by its place in the schema; 0: not written. */
+struct group_lines {
+    int line[SCHEMA_KEYS_MAX];
+};
+
+void group_defaults(struct reading *r, const struct schema_group *g, void *base);
+/* Reads all settings of `s`. Notes unknown keys, values that are wrong, and required keys that are
+ * missing. Keys of type SCHEMA_GROUP get their line only. */
+void group_read(struct reading *r, const struct schema_group *g, const config_setting_t *s,
+                void *base, struct group_lines *ret_lines);
+int group_line(const struct schema_group *g, const struct group_lines *lines, const char *name);
+void group_note_missing(struct reading *r, const struct schema_key *k, int line);
+/* "name = value;" a line, each behind `indent`. */
+void group_print(const struct schema_group *g, const void *base, const char *indent, FILE *out);
+/* The first key that differs, leaving out those with any of `but_flags`; NULL where none does. */
+const struct schema_key *group_difference(const struct schema_group *g, const void *a,
+                                          const void *b, unsigned but_flags);
+void group_free(const struct schema_group *g, void *base);
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ * config/job_print.h: a job's fingerprints (DESIGN section 5, "Two versions in one fleet"). What
+ * goes in, its order and its spelling are final: devices of every version compare the result. */
+#ifndef ROTA_CONFIG_JOB_PRINT_H
+#define ROTA_CONFIG_JOB_PRINT_H
+#include "config/config.h"
+
+/* Fills spec.fingerprint and spec.schedule_print. The params are in order of name. */
+void job_print_all(struct job_config *job);
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/job_timing.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#define SECONDS_SIZE 32
+
+/* Seconds as the arithmetic in a message needs them: exact below ten, to a tenth above. */
+static char *say_seconds(int64_t ms, char buf[SECONDS_SIZE])
+{
+    bool minus = ms < 0;
+    int64_t whole, part;
+    int digits = 3;
+
+    ms = minus ? -ms : ms;
+    whole = ms / SECOND_MS;
+    part = ms % SECOND_MS;
+    if (whole >= 10)
+        part -= part % 100;
+    for (; digits > 0 && part % 10 == 0; digits--)
+        part /= 10;
+    if (part > 0)
+        text_format(buf, SECONDS_SIZE, "%s%lld.%0*lld s", minus ? "-" : "", (long long)whole,
+                    digits, (long long)part);
+    else
+        text_format(buf, SECONDS_SIZE, "%s%lld s", minus ? "-" : "", (long long)whole);
+    return buf;
+}
+
+static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
+{
+    const struct timing *t = &r->job->spec.timing;
+    char lease[SECONDS_SIZE], end[SECONDS_SIZE], command[SECONDS_SIZE], connect[SECONDS_SIZE];
+    char stop[SECONDS_SIZE], grace[SECONDS_SIZE], margin[SECONDS_SIZE], smallest[UNITS_SIZE];
+
+    say_seconds(t->lease_ms, lease);
+    if (smallest_ms % SECOND_MS == 0)
+        text_format(smallest, sizeof(smallest), "%llds", (long long)(smallest_ms / SECOND_MS));
+    else
+        units_write_duration(smallest_ms, smallest, sizeof(smallest));
+    reading_problem(
+        r, PROBLEM_ERROR, line,
+        "a lease of %s is too short. One failed renewal and its repeat end after %s (%s / 3 + 2 x "
+        "%s "
+        "command_timeout + %s connect_timeout), but the job must be asked to stop after %s (%s - "
+        "%s "
+        "stop_grace - %s margin). Write lease = \"%s\" or more, or a shorter stop_grace",
+        lease, say_seconds(t->repeat_end_ms, end), lease,
+        say_seconds(t->command_timeout_ms, command), say_seconds(t->connect_timeout_ms, connect),
+        say_seconds(t->must_stop_ms, stop), lease, say_seconds(t->stop_grace_ms, grace),
+        say_seconds(t->margin_ms, margin), smallest);
+}
+
+static void warn_long_run(struct reading *r, int line, int64_t period_ms)
+{
+    char worst[UNITS_SIZE], period[UNITS_SIZE];
+
+    if (r->job->spec.timing.worst_case_ms > period_ms)
+        reading_problem(r, PROBLEM_WARNING, line,
+                        "worst_case is %s, longer than the period of %s; turns that fall due "
+                        "during a run are left out",
+                        units_say_duration(r->job->spec.timing.worst_case_ms, worst, sizeof(worst)),
+                        units_say_duration(period_ms, period, sizeof(period)));
+}
+
+static void warn_many_attempts(struct reading *r, int line, int64_t period_ms)
+{
+    const struct job_spec *spec = &r->job->spec;
+    int64_t all_ms = spec->attempts * (spec->timing.lease_ms + spec->retry_delay_ms);
+    char lease[UNITS_SIZE], delay[UNITS_SIZE], all[UNITS_SIZE], period[UNITS_SIZE];
+
+    if (line > 0 && all_ms > period_ms)
+        reading_problem(r, PROBLEM_WARNING, line,
+                        "%u attempts, each with a lease of %s and a retry_delay of %s, can take "
+                        "%s, longer than the "
+                        "period of %s; then the next turn comes before the last attempt",
+                        spec->attempts,
+                        units_say_duration(spec->timing.lease_ms, lease, sizeof(lease)),
+                        units_say_duration(spec->retry_delay_ms, delay, sizeof(delay)),
+                        units_say_duration(all_ms, all, sizeof(all)),
+                        units_say_duration(period_ms, period, sizeof(period)));
+}
+
+static int first_of(int a, int b)
+{
+    return a > 0 ? a : b;
+}
+
+void job_timing_settle(struct reading *r, const struct schema_group *g,
+                       const struct group_lines *lines, int job_line)
+{
+    struct job_spec *spec = &r->job->spec;
+    int lease = group_line(g, lines, "lease"), attempts = group_line(g, lines, "attempts");
+    int worst_case = group_line(g, lines, "worst_case"), grace = group_line(g, lines, "stop_grace");
+    int64_t smallest_ms, period_ms;
+
+    spec->timing.command_timeout_ms = r->config->redis.command_timeout_ms;
+    spec->timing.connect_timeout_ms = r->config->redis.connect_timeout_ms;
+    if (timing_derive(&spec->timing, &smallest_ms) < 0)
+        note_short_lease(r, first_of(lease, first_of(grace, job_line)), smallest_ms);
+    if (spec->schedule.every_ms == 0)
+        return;
+    period_ms = schedule_period_ms(&spec->schedule);
+    warn_long_run(r, worst_case, period_ms);
+    attempts = first_of(attempts, first_of(lease, group_line(g, lines, "retry_delay")));
+    warn_many_attempts(r, attempts, period_ms);
+}

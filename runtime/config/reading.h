@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * config/reading.h: where the loader stands, and what is wrong there. Private to config/. */
+#ifndef ROTA_CONFIG_READING_H
+#define ROTA_CONFIG_READING_H
+#include "config/config.h"
+
+/* One load. Memory that runs out is remembered in `no_memory` and looked at once, at the end; until
+ * then the result is incomplete but sound. */
+struct reading {
+    struct config *config;
+    const char *root;               /* before every path that is opened; "" where there is none */
+    const char *plugin_dir_default; /* or NULL */
+    const char *file;               /* now being read, as the user would name it */
+    bool main_file;                 /* a mistake outside a job is fatal here */
+    struct job_config *job;         /* now being read, or NULL */
+    bool no_memory;
+};
+
+/* Notes what is wrong, at `line` of the present file (0: the file as a whole). An error makes the
+ * present job invalid, or, outside a job in the main file, the whole fatal. */
+void reading_problem(struct reading *r, enum problem_level level, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void reading_vproblem(struct reading *r, enum problem_level level, int line, const char *format,
+                      va_list args) __attribute__((format(printf, 4, 0)));
+
+/* root + path on the heap, or NULL (noted). */
+char *reading_path(struct reading *r, const char *path);
+/* strdup that notes a failure. NULL gives NULL. */
+char *reading_copy(struct reading *r, const char *text);
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/scan.h"
+#include "base/text.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS "0123456789"
+#define HEX_DIGITS DIGITS "abcdefABCDEF"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+struct bracket {
+    char open;
+    int line;
+    unsigned settings;
+};
+
+struct scanner {
+    struct reading *r;
+    struct scan *scan;
+    const char *at;
+    int line;
+    bool good;
+    size_t depth;
+    struct bracket brackets[SCAN_DEPTH_MAX + 1]; /* [0] is the file itself */
+};
+
+static void mistake(struct scanner *s, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void mistake(struct scanner *s, int line, const char *format, ...)
+{
+    va_list args;
+
+    s->good = false;
+    va_start(args, format);
+    reading_vproblem(s->r, PROBLEM_ERROR, line, format, args);
+    va_end(args);
+}
+
+/* Moves on by n bytes, counting lines. */
+static void skip(struct scanner *s, size_t n)
+{
+    for (; n > 0; n--)
+        s->line += *s->at++ == '\n';
+}
+
+static void skip_block_comment(struct scanner *s)
+{
+    const char *end = strstr(s->at + 2, "*/");
+
+    if (!end) {
+        mistake(s, s->line, "the comment that begins here has no end; write */ after it");
+        skip(s, strlen(s->at));
+        return;
+    }
+    skip(s, (size_t)(end + 2 - s->at));
+}
+
+/* Only escapes that every version reads alike. `at` is behind the backslash. */
+static void check_escape(struct scanner *s)
+{
+    char shown[16];
+
+    if (*s->at == 'x' && strspn(s->at + 1, HEX_DIGITS) >= 2) {
+        if (strncmp(s->at + 1, "00", 2) == 0)
+            mistake(s, s->line, "a text cannot hold \\x00");
+        return;
+    }
+    if (*s->at != '\0' && strchr("\"\\nrtf", *s->at))
+        return;
+    text_escape(shown, sizeof(shown), s->at, *s->at ? 1 : 0);
+    mistake(
+        s, s->line,
+        "\\%s in a text is read differently by versions of libconfig; write \\\\ for a backslash",
+        shown);
+}
+
+static void skip_string(struct scanner *s)
+{
+    int start = s->line;
+
+    skip(s, 1);
+    while (*s->at != '\0' && *s->at != '"') {
+        if (*s->at == '\\') {
+            skip(s, 1);
+            check_escape(s);
+            if (*s->at == '\0')
+                break;
+        }
+        skip(s, 1);
+    }
+    if (*s->at == '\0')
+        mistake(s, start, "the text that begins here has no closing \"");
+    else
+        skip(s, 1);
+}
+
+static char partner(char open)
+{
+    return open == '{' ? '}' : open == '[' ? ']' : ')';
+}
+
+static void open_bracket(struct scanner *s)
+{
+    if (s->depth == SCAN_DEPTH_MAX) {
+        mistake(s, s->line, "brackets are nested deeper than %d", SCAN_DEPTH_MAX);
+        s->at += strlen(s->at);
+        return;
+    }
+    s->brackets[++s->depth] = (struct bracket){ .open = *s->at, .line = s->line };
+    skip(s, 1);
+}
+
+static void close_bracket(struct scanner *s)
+{
+    const struct bracket *b = &s->brackets[s->depth];
+
+    if (s->depth == 0)
+        mistake(s, s->line, "this %c closes nothing", *s->at);
+    else if (*s->at != partner(b->open))
+        mistake(s, s->line, "this %c does not close the %c of line %d; write %c before it", *s->at,
+                b->open, b->line, partner(b->open));
+    if (!s->good) {
+        s->at += strlen(s->at);
+        return;
+    }
+    s->depth--;
+    skip(s, 1);
+}
+
+static void count_setting(struct scanner *s)
+{
+    struct bracket *b = &s->brackets[s->depth];
+    unsigned most = s->depth == 1 ? SCAN_JOBS_MAX : SCAN_SETTINGS_MAX;
+
+    if (++b->settings == most + 1)
+        mistake(s, s->line, "one group holds at most %u settings", most);
+    skip(s, 1);
+}
+
+static void classify(struct scan_number *n)
+{
+    const char *p = n->text + (n->text[0] == '-');
+    size_t digits = strspn(p, DIGITS);
+
+    n->integer = digits > 0 && p[digits] == '\0' && (digits == 1 || *p != '0');
+    n->plain = n->integer;
+    if (digits == 0 || p[digits] != '.' || (digits > 1 && *p == '0'))
+        return;
+    p += digits + 1;
+    digits = strspn(p, DIGITS);
+    p += digits;
+    if (digits > 0 && (*p == 'e' || *p == 'E')) {
+        p += 1 + (p[1] == '-' || p[1] == '+');
+        digits = strspn(p, DIGITS);
+        p += digits;
+    }
+    n->plain = digits > 0 && *p == '\0';
+}
+
+/* Room for one more: doubled each time that the count reaches a power of two. */
+static bool reserve(struct scan *scan)
+{
+    struct scan_number *numbers;
+
+    if ((scan->count & (scan->count - 1)) != 0)
+        return true;
+    numbers = realloc(scan->numbers, (scan->count ? 2 * scan->count : 1) * sizeof(*numbers));
+    if (numbers)
+        scan->numbers = numbers;
+    return numbers != NULL;
+}
+
+static void take_number(struct scanner *s)
+{
+    size_t length = strspn(s->at, DIGITS LETTERS "_.+-");
+    struct scan_number n = { .line = s->line, .text = strndup(s->at, length) };
+
+    if (!n.text || !reserve(s->scan)) {
+        free(n.text);
+        s->r->no_memory = true;
+        s->good = false;
+        s->at += strlen(s->at);
+        return;
+    }
+    classify(&n);
+    s->scan->numbers[s->scan->count++] = n;
+    skip(s, length);
+}
+
+static void skip_directive(struct scanner *s)
+{
+    if (strncmp(s->at, "@include", strlen("@include")) == 0)
+        mistake(s, s->line,
+                "@include is not read here; put the jobs into a file of their own in jobs.d, "
+                "which is read by itself");
+    skip(s, 1);
+}
+
+static void step(struct scanner *s)
+{
+    char c = *s->at;
+
+    if (c == '#' || (c == '/' && s->at[1] == '/'))
+        skip(s, strcspn(s->at, "\n"));
+    else if (c == '/' && s->at[1] == '*')
+        skip_block_comment(s);
+    else if (c == '"')
+        skip_string(s);
+    else if (c == '@')
+        skip_directive(s);
+    else if (strchr("{[(", c))
+        open_bracket(s);
+    else if (strchr("}])", c))
+        close_bracket(s);
+    else if (c == '=' || c == ':')
+        count_setting(s);
+    else if (strchr(LETTERS "*", c))
+        skip(s, strspn(s->at, LETTERS DIGITS "*-_"));
+    else if (strchr(DIGITS "+-.", c))
+        take_number(s);
+    else
+        skip(s, 1);
+}
+
+static bool check_bytes(struct reading *r, const char *text, size_t size)
+{
+    const char *nul = memchr(text, '\0', size);
+    int line = 1;
+
+    if (nul) {
+        for (const char *p = text; p < nul; p++)
+            line += *p == '\n';
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "there is a NUL byte here; a conf file is plain UTF-8 text");
+        return false;
+    }
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) {
+        reading_problem(r, PROBLEM_ERROR, 1,
+                        "the file begins with a byte order mark; save it as UTF-8 without one");
+        return false;
+    }
+    return true;
+}
+
+bool scan_text(struct reading *r, const char *text, size_t size, struct scan *ret_scan)
+{
+    struct scan scan = { 0 };
+    struct scanner s = { .r = r, .scan = &scan, .at = text, .line = 1, .good = true };
+
+    if (!check_bytes(r, text, size))
+        return false;
+    while (*s.at != '\0')
+        step(&s);
+    if (s.good && s.depth > 0) {
+        const struct bracket *b = &s.brackets[s.depth];
+        mistake(&s, b->line, "the %c that opens here is never closed", b->open);
+    }
+    if (!s.good) {
+        scan_done(&scan);
+        return false;
+    }
+    *ret_scan = scan;
+    return true;
+}
+
+void scan_done(struct scan *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->numbers[i].text);
+    free(s->numbers);
+    *s = (struct scan){ 0 };
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/schema.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "config/config.h"
+#include <string.h>
+#include <syslog.h>
+
+#define DEST(type, member)                                                                         \
+    .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
+#define TOP(key) .path = key, .name = key
+#define REDIS(key) .path = "redis." key, .name = key
+#define JOB(key) .path = key, .name = key
+
+static const struct schema_key top_keys[] = {
+    { TOP("prefix"), SCHEMA_TEXT, SCHEMA_NEEDS_JOB, .min = 1, .max = 32, .only = "._:-",
+      .example = "acme:",
+      .help = "Names the fleet: devices with the same Redis and prefix share turns.",
+      DEST(config, prefix) },
+    { TOP("device"), SCHEMA_TEXT, SCHEMA_TEMPLATE, .min = 1, .max = 64, .def = "%H-%m",
+      .otherwise = "the host name and 4 digits from the machine-id", .example = "gate-0007",
+      .help = "This device's name, for people to read. %H is the host name, %m 4 digits that "
+              "follow from the "
+              "machine-id, %b 8 digits of the boot id, %% a percent sign.",
+      DEST(config, device) },
+    { TOP("plugin_dir"), SCHEMA_FOLDERS, .min = 1, .max = 16,
+      .otherwise = "the folder of the installed plugins", .example = "/usr/lib/rota",
+      .help = "Where plugins are looked for, in this order.", DEST(config, plugin_dirs) },
+    { TOP("max_running"), SCHEMA_INTEGER, SCHEMA_LIVE, .min = 1, .max = 64, .def = "4",
+      .help = "Runs at once on this device; a full device lets others take the turn.",
+      DEST(config, max_running) },
+    { TOP("log_level"), SCHEMA_CHOICE, SCHEMA_LIVE, .choices = "err|warning|notice|info|debug",
+      .min = LOG_ERR, .def = "info",
+      .help = "Least level that is logged; turns of other devices are debug.",
+      DEST(config, log_level) },
+    { TOP("stop_timeout"), SCHEMA_DURATION, SCHEMA_LIVE, .min = 0, .max = HOUR_MS, .def = "45s",
+      .help = "Longest wait for running jobs when rotad stops.", DEST(config, stop_timeout_ms) },
+    { TOP("job_user"), SCHEMA_TEXT, .min = 1, .max = 64,
+      .otherwise = "rota-job; where rotad is not root, or that user is not there, rotad's own",
+      .example = "rota-job", .help = "The user that jobs run as.", DEST(config, job_user) },
+    { TOP("redis"), SCHEMA_GROUP, .example = "{ address = \"127.0.0.1:6379\"; }",
+      .help = "The Redis server that the fleet shares." },
+    { TOP("jobs"), SCHEMA_GROUP, .example = "{ NAME = { plugin = \"exec\"; }; }",
+      .help = "The jobs, each by its name." },
+};
+
+static const struct schema_key redis_keys[] = {
+    { REDIS("address"), SCHEMA_ADDRESSES, SCHEMA_NEEDS_JOB, .min = 1, .max = 16,
+      .example = "127.0.0.1:6379",
+      .help = "The server as \"host:port\", \"[v6]:port\" or \"unix:/path\", or a list of servers "
+              "tried in turn; "
+              "host is a numeric address.",
+      .size = sizeof(struct redis_config) },
+    { REDIS("database"), SCHEMA_INTEGER, .min = 0, .max = 1023, .def = "0",
+      .help = "Database number (SELECT).", DEST(redis_config, database) },
+    { REDIS("username"), SCHEMA_TEXT, .min = 1, .max = 128, .example = "rota",
+      .help = "ACL user; goes with password_file.", DEST(redis_config, username) },
+    { REDIS("password_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE, .min = 2, .max = 4095,
+      .example = "/etc/rota/redis.password",
+      .help =
+          "File with the password on its first line, which only its owner may read (mode 0600).",
+      DEST(redis_config, password_file) },
+    { REDIS("tls"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "false",
+      .otherwise = "false for unix and loopback; must be written for any other address",
+      .help = "Encrypt. This version cannot yet: false says that all, the password too, goes in "
+              "the clear.",
+      DEST(redis_config, tls) },
+    { REDIS("connect_timeout"), SCHEMA_DURATION, .min = 100, .max = 2 * MINUTE_MS, .def = "10s",
+      .help = "For connection and login together.", DEST(redis_config, connect_timeout_ms) },
+    { REDIS("command_timeout"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "3s",
+      .help = "For one reply; then the connection is closed.",
+      DEST(redis_config, command_timeout_ms) },
+    { REDIS("backoff_min"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "500ms",
+      .help = "Least reconnect window (full jitter).", DEST(redis_config, backoff_min_ms) },
+    { REDIS("backoff_max"), SCHEMA_DURATION, .min = SECOND_MS, .max = HOUR_MS, .def = "1m",
+      .help = "Greatest reconnect window.", DEST(redis_config, backoff_max_ms) },
+};
+
+static const struct schema_key job_keys[] = {
+    { JOB("plugin"), SCHEMA_TEXT, SCHEMA_REQUIRED, .min = 1, .max = 4095, .example = "exec",
+      .help = "What does the work: a name that is looked for in plugin_dir, or the absolute path "
+              "of the file.",
+      DEST(job_config, plugin) },
+    { JOB("params"), SCHEMA_PARAMS, .otherwise = "{}",
+      .example = "{ command = [ \"/usr/bin/true\" ]; }",
+      .help = "The plugin's own settings: rota-guard --describe PLUGIN.",
+      .size = sizeof(struct job_config) },
+    { JOB("every"), SCHEMA_DURATION, SCHEMA_REQUIRED, .min = SECOND_MS, .max = 366 * DAY_MS,
+      .example = "5m", .help = "How often: a grid from the epoch in UTC, the same on all devices.",
+      DEST(job_config, spec.schedule.every_ms) },
+    { JOB("offset"), SCHEMA_DURATION, .min = 0, .max = 366 * DAY_MS, .def = "0s",
+      .help = "Shifts the grid of every; at most every.",
+      DEST(job_config, spec.schedule.offset_ms) },
+    { JOB("catch_up"), SCHEMA_DURATION, .min = 0, .max = 366 * DAY_MS,
+      .otherwise = "the period, at most 1d", .example = "1h",
+      .help = "How late a turn may still be taken; at most the period.",
+      DEST(job_config, spec.catch_up_ms) },
+    { JOB("first"), SCHEMA_CHOICE, .choices = "wait|now", .min = 0, .def = "wait",
+      .help = "A job or schedule never seen before: wait for its next turn, or take the latest.",
+      DEST(job_config, spec.first_now) },
+    { JOB("splay"), SCHEMA_DURATION, .min = 0, .max = 92 * DAY_MS,
+      .otherwise = "1s, never over a quarter of the period", .example = "1s",
+      .help = "Random delay of each device; at most a quarter of the period.",
+      DEST(job_config, spec.splay_ms) },
+    { JOB("worst_case"), SCHEMA_DURATION, SCHEMA_REQUIRED, .min = 100, .max = 31 * DAY_MS,
+      .example = "10m", .help = "Longest a healthy run takes, from the worker's start.",
+      DEST(job_config, spec.timing.worst_case_ms) },
+    { JOB("stop_grace"), SCHEMA_DURATION, .min = 0, .max = 10 * MINUTE_MS, .def = "5s",
+      .help = "Between asking (SIGTERM) and killing (SIGKILL).",
+      DEST(job_config, spec.timing.stop_grace_ms) },
+    { JOB("lease"), SCHEMA_DURATION, .min = SECOND_MS, .max = DAY_MS, .def = "1m",
+      .help = "Time to live of the lock; a crash is noticed in this time.",
+      DEST(job_config, spec.timing.lease_cap_ms) },
+    { JOB("attempts"), SCHEMA_INTEGER, .min = 1, .max = 100, .def = "3",
+      .help = "Tries of one turn, in the whole fleet.", DEST(job_config, spec.attempts) },
+    { JOB("retry_delay"), SCHEMA_DURATION, .min = 0, .max = DAY_MS, .def = "1m",
+      .help = "After failed, crashed, overrun or lost, before the next try of that turn.",
+      DEST(job_config, spec.retry_delay_ms) },
+    { JOB("history"), SCHEMA_INTEGER, .min = 0, .max = 10000, .def = "100",
+      .help = "Finished runs kept in Redis.", DEST(job_config, spec.history) },
+    { JOB("retention"), SCHEMA_DURATION, .min = DAY_MS, .max = 1826 * DAY_MS,
+      .otherwise = "30d, at least two periods", .example = "30d",
+      .help = "How long what is known of the job outlives its last turn; at least two periods.",
+      DEST(job_config, spec.retention_ms) },
+    { JOB("output_lines"), SCHEMA_INTEGER, .min = 0, .max = 1000, .def = "20",
+      .help = "Last lines of output kept for show and for the failure's reason.",
+      DEST(job_config, output_lines) },
+};
+
+#define GROUP(array, text)                                                                         \
+    {                                                                                              \
+        .prefix = (text), .keys = (array), .count = sizeof(array) / sizeof((array)[0])             \
+    }
+
+static const struct schema_group groups[SCHEMA_GROUP_COUNT] = {
+    [SCHEMA_TOP] = GROUP(top_keys, ""),
+    [SCHEMA_REDIS] = GROUP(redis_keys, "redis."),
+    [SCHEMA_JOB] = GROUP(job_keys, ""),
+};
+
+_Static_assert(sizeof(top_keys) / sizeof(top_keys[0]) <= SCHEMA_KEYS_MAX, "SCHEMA_KEYS_MAX");
+_Static_assert(sizeof(redis_keys) / sizeof(redis_keys[0]) <= SCHEMA_KEYS_MAX, "SCHEMA_KEYS_MAX");
+_Static_assert(sizeof(job_keys) / sizeof(job_keys[0]) <= SCHEMA_KEYS_MAX, "SCHEMA_KEYS_MAX");
+
+const struct schema_group *schema_group(enum schema_group_id id)
+{
+    return &groups[id];
+}
+
+const struct schema_key *schema_find(const struct schema_group *g, const char *name)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (strcmp(g->keys[i].name, name) == 0)
+            return &g->keys[i];
+    return NULL;
+}
+
+const struct schema_key *schema_nearest(const struct schema_group *g, const char *name)
+{
+    const char *names[SCHEMA_KEYS_MAX];
+    const char *nearest;
+
+    for (size_t i = 0; i < g->count; i++)
+        names[i] = g->keys[i].name;
+    nearest = text_nearest(name, names, g->count);
+    return nearest ? schema_find(g, nearest) : NULL;
+}
+
+const char *schema_choice(const char *choices, int index, int *ret_length)
+{
+    for (; index > 0; index--) {
+        choices = strchr(choices, '|');
+        if (!choices)
+            return NULL;
+        choices++;
+    }
+    *ret_length = (int)strcspn(choices, "|");
+    return choices;
+}
+
+int schema_choice_index(const char *choices, const char *text)
+{
+    const char *choice;
+    int length;
+
+    for (int i = 0; (choice = schema_choice(choices, i, &length)); i++)
+        if (strlen(text) == (size_t)length && strncmp(choice, text, (size_t)length) == 0)
+            return i;
+    return -1;
+}

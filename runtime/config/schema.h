@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * config/schema.h: every key of the conf files, once. Loader, printer, comparison, messages and the
+ * manual page follow the table. */
+#ifndef ROTA_CONFIG_SCHEMA_H
+#define ROTA_CONFIG_SCHEMA_H
+#include <stddef.h>
+#include <stdint.h>
+
+enum schema_type {
+    SCHEMA_TEXT,      /* char *; NULL where not given */
+    SCHEMA_CHOICE,    /* integer: `min` for the first of `choices`, and on */
+    SCHEMA_DURATION,  /* int64_t, ms */
+    SCHEMA_INTEGER,   /* bool, uint32_t, int or int64_t by `size` */
+    SCHEMA_BOOLEAN,   /* the same */
+    SCHEMA_FOLDERS,   /* char **, ends with NULL: absolute paths */
+    SCHEMA_ADDRESSES, /* struct redis_config */
+    SCHEMA_PARAMS,    /* struct job_config */
+    SCHEMA_GROUP,     /* keys of another table */
+    SCHEMA_TYPE_COUNT
+};
+
+enum {
+    SCHEMA_REQUIRED = 1,  /* wherever its group is */
+    SCHEMA_NEEDS_JOB = 2, /* required once there is a job */
+    SCHEMA_LIVE = 4,      /* outside the jobs: may change while rotad runs */
+    SCHEMA_ABSOLUTE = 8,  /* an absolute path */
+    SCHEMA_TEMPLATE = 16, /* texts: %H and the like are expanded, so that a % is printed as %% */
+};
+
+struct schema_key {
+    const char *path; /* as messages name it: "redis.address" */
+    const char *name; /* as the group holds it: "address" */
+    enum schema_type type;
+    unsigned flags;
+    int64_t min, max;    /* durations in ms, integers; texts: length in bytes */
+    const char *choices; /* "err|warning" */
+    const char *only;    /* texts: what may stand in them beside letters and digits; NULL: anything
+                            printable */
+    const char *def;     /* the default, without quotes; NULL: none, or by `otherwise` */
+    const char *otherwise; /* the default in words, where it depends */
+    const char *example;   /* for messages; NULL: def serves */
+    const char *help;      /* one sentence */
+    size_t offset, size;   /* of the destination in the group's struct */
+};
+
+enum schema_group_id { SCHEMA_TOP, SCHEMA_REDIS, SCHEMA_JOB, SCHEMA_GROUP_COUNT };
+
+struct schema_group {
+    const char *prefix; /* of paths: "redis." */
+    const struct schema_key *keys;
+    size_t count;
+};
+
+/* More than any group has. */
+#define SCHEMA_KEYS_MAX 32
+
+const struct schema_group *schema_group(enum schema_group_id id);
+/* NULL where there is none. */
+const struct schema_key *schema_find(const struct schema_group *g, const char *name);
+/* The known key that `name` is a slip of, or NULL. */
+const struct schema_key *schema_nearest(const struct schema_group *g, const char *name);
+/* A choice's place in "a|b|c", or -1. Its text: the start, with the length in *ret_length; NULL
+ * past the last. */
+int schema_choice_index(const char *choices, const char *text);
+const char *schema_choice(const char *choices, int index, int *ret_length);
+#endif

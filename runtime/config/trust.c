@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/trust.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int check_part(const char *path, char why[TRUST_WHY_SIZE])
+{
+    struct stat st;
+    bool sticky_folder;
+
+    if (lstat(path, &st) < 0)
+        return -errno;
+    sticky_folder = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX);
+    if (st.st_uid != 0 && st.st_uid != geteuid()) {
+        text_format(why, TRUST_WHY_SIZE,
+                    "'%s' belongs to user %u, who could replace it; chown it to root or to the "
+                    "user of rotad",
+                    path, (unsigned)st.st_uid);
+        return -EPERM;
+    }
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !sticky_folder) {
+        text_format(why, TRUST_WHY_SIZE, "'%s' can be changed by %s; chmod it go-w", path,
+                    st.st_mode & S_IWOTH ? "everybody" : "its group");
+        return -EPERM;
+    }
+    return 0;
+}
+
+/* The folders from the root on, then the file. `path` is absolute and without links. */
+static int check_parts(char *path, char why[TRUST_WHY_SIZE])
+{
+    int r = check_part("/", why);
+
+    for (char *slash = strchr(path + 1, '/'); r >= 0 && slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        r = check_part(path, why);
+        *slash = '/';
+    }
+    return r < 0 ? r : check_part(path, why);
+}
+
+int trust_resolve(const char *path, char **ret_path, char why[TRUST_WHY_SIZE])
+{
+    CLEANUP_FREE char *resolved = realpath(path, NULL);
+    int r;
+
+    if (!resolved)
+        return -errno;
+    r = check_parts(resolved, why);
+    if (r < 0)
+        return r;
+    *ret_path = resolved;
+    resolved = NULL;
+    return 0;
+}
+
+static int check_open(int fd, bool secret, size_t max, char why[TRUST_WHY_SIZE])
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode)) {
+        text_copy(why, TRUST_WHY_SIZE, "it is no regular file");
+        return -EBADF;
+    }
+    if (secret && (st.st_mode & (S_IRWXG | S_IRWXO))) {
+        text_copy(why, TRUST_WHY_SIZE,
+                  "it holds a secret, but others than its owner may read it; chmod it 0600");
+        return -EPERM;
+    }
+    if (st.st_size > (off_t)max) {
+        text_format(why, TRUST_WHY_SIZE, "it has %lld bytes; at most %zu are read",
+                    (long long)st.st_size, max);
+        return -EFBIG;
+    }
+    return 0;
+}
+
+static int read_whole(int fd, char *buf, size_t max, size_t *ret_size)
+{
+    size_t have = 0;
+
+    while (have <= max) {
+        ssize_t n = read(fd, buf + have, max + 1 - have);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0) {
+            buf[have] = '\0';
+            *ret_size = have;
+            return 0;
+        }
+        have += (size_t)n;
+    }
+    return -EFBIG;
+}
+
+int trust_read(const char *path, bool secret, size_t max, char **ret_text, size_t *ret_size,
+               char why[TRUST_WHY_SIZE])
+{
+    CLEANUP_FREE char *resolved = NULL, *buf = NULL;
+    CLEANUP_CLOSE int fd = -1;
+    int r;
+
+    why[0] = '\0';
+    r = trust_resolve(path, &resolved, why);
+    if (r >= 0) {
+        /* O_NONBLOCK: a FIFO without a writer would hold us up for ever. */
+        fd = open(resolved, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        r = fd < 0 ? -errno : check_open(fd, secret, max, why);
+    }
+    if (r >= 0) {
+        buf = malloc(max + 2);
+        r = buf ? read_whole(fd, buf, max, ret_size) : -ENOMEM;
+    }
+    if (r < 0) {
+        if (why[0] == '\0')
+            text_format(why, TRUST_WHY_SIZE, "it cannot be read: %s", strerror(-r));
+        return r;
+    }
+    *ret_text = buf;
+    buf = NULL;
+    return 0;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/value.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "config/address.h"
+#include "config/folders.h"
+#include "config/params.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct value_type {
+    void (*read)(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                 void *dest);
+    bool (*is_set)(const void *dest);
+    void (*print)(const struct schema_key *k, const void *dest, FILE *out);
+    bool (*equal)(const void *a, const void *b, size_t size);
+    void (*free)(void *dest);
+};
+
+static void *at(const struct schema_key *k, void *base)
+{
+    return (char *)base + k->offset;
+}
+
+static const void *at_const(const struct schema_key *k, const void *base)
+{
+    return (const char *)base + k->offset;
+}
+
+static void put_number(void *dest, size_t size, int64_t value)
+{
+    switch (size) {
+    case sizeof(bool):
+        *(bool *)dest = value != 0;
+        break;
+    case sizeof(int32_t):
+        *(int32_t *)dest = (int32_t)value;
+        break;
+    default:
+        *(int64_t *)dest = value;
+    }
+}
+
+static int64_t get_number(const void *dest, size_t size)
+{
+    switch (size) {
+    case sizeof(bool):
+        return *(const bool *)dest;
+    case sizeof(int32_t):
+        return *(const int32_t *)dest;
+    default:
+        return *(const int64_t *)dest;
+    }
+}
+
+char *value_example(const struct schema_key *k, char *buf, size_t size)
+{
+    const char *value = k->example ? k->example : k->def;
+    bool bare = k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN || k->type == SCHEMA_GROUP ||
+                k->type == SCHEMA_PARAMS;
+
+    if (k->type == SCHEMA_FOLDERS)
+        text_format(buf, size, "%s = [ \"%s\" ]", k->name, value);
+    else
+        text_format(buf, size, bare ? "%s = %s" : "%s = \"%s\"", k->name, value);
+    return buf;
+}
+
+/* "'x' is 5; write ..." for a value of another type than the key's. */
+static void note_type(struct reading *r, const struct schema_key *k, const config_setting_t *s)
+{
+    char quoted[PARSE_QUOTE_SIZE], example[VALUE_EXAMPLE_SIZE];
+
+    reading_problem(r, PROBLEM_ERROR, parse_line(s), "%s is %s; write text in quotes, such as %s",
+                    k->path, parse_quote(s, quoted, sizeof(quoted)),
+                    value_example(k, example, sizeof(example)));
+}
+
+static const char *setting_text(const config_setting_t *s)
+{
+    return config_setting_type(s) == CONFIG_TYPE_STRING ? config_setting_get_string(s) : NULL;
+}
+
+/* What forbids this text, as a sentence's end, or NULL. */
+static const char *text_fault(const struct schema_key *k, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        if (*p < 0x20 || *p == 0x7f)
+            return "holds a control character; write it without";
+    if ((k->flags & SCHEMA_ABSOLUTE) && text[0] != '/')
+        return "is no absolute path; begin it with /";
+    return NULL;
+}
+
+static bool only_allowed(const struct schema_key *k, const char *text)
+{
+    for (; k->only && *text; text++)
+        if (!(isascii((unsigned char)*text) && isalnum((unsigned char)*text)) &&
+            !strchr(k->only, *text))
+            return false;
+    return true;
+}
+
+static void read_text(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                      void *dest)
+{
+    const char *text = setting_text(s);
+    char quoted[PARSE_QUOTE_SIZE];
+    const char *fault;
+    int64_t length;
+
+    if (!text) {
+        note_type(r, k, s);
+        return;
+    }
+    length = (int64_t)strlen(text);
+    fault = text_fault(k, text);
+    parse_quote(s, quoted, sizeof(quoted));
+    if (length < k->min || length > k->max)
+        reading_problem(r, PROBLEM_ERROR, parse_line(s),
+                        "%s is %s, which has %lld bytes; write %lld to %lld", k->path, quoted,
+                        (long long)length, (long long)k->min, (long long)k->max);
+    else if (fault)
+        reading_problem(r, PROBLEM_ERROR, parse_line(s), "%s is %s, which %s", k->path, quoted,
+                        fault);
+    else if (!only_allowed(k, text))
+        reading_problem(r, PROBLEM_ERROR, parse_line(s),
+                        "%s is %s; use letters, digits and %s only", k->path, quoted, k->only);
+    else {
+        free(*(char **)dest);
+        *(char **)dest = reading_copy(r, text);
+    }
+}
+
+/* "\"a\", \"b\" or \"c\"" */
+static void list_choices(const char *choices, char *buf, size_t size)
+{
+    const char *choice, *more;
+    int length, next;
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (int i = 0; used < size && (choice = schema_choice(choices, i, &length)); i++) {
+        more = schema_choice(choices, i + 1, &next);
+        text_format(buf + used, size - used, "%s\"%.*s\"",
+                    i == 0 ? ""
+                    : more ? ", "
+                           : " or ",
+                    length, choice);
+        used += strlen(buf + used);
+    }
+}
+
+static void read_choice(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                        void *dest)
+{
+    const char *text = setting_text(s);
+    int index = text ? schema_choice_index(k->choices, text) : -1;
+    char quoted[PARSE_QUOTE_SIZE], choices[128];
+
+    if (index >= 0) {
+        put_number(dest, k->size, k->min + index);
+        return;
+    }
+    list_choices(k->choices, choices, sizeof(choices));
+    reading_problem(r, PROBLEM_ERROR, parse_line(s), "%s is %s; write %s", k->path,
+                    parse_quote(s, quoted, sizeof(quoted)), choices);
+}
+
+static void note_duration(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                          int error)
+{
+    char quoted[PARSE_QUOTE_SIZE], least[UNITS_SIZE], most[UNITS_SIZE];
+    const struct scan_number *n = parse_number(s);
+    const char *digits = n ? n->text : setting_text(s);
+
+    parse_quote(s, quoted, sizeof(quoted));
+    if (error == -ENODATA && digits && strlen(digits) < 20)
+        reading_problem(r, PROBLEM_ERROR, parse_line(s),
+                        "%s is %s, which has no unit; write \"%ss\" or \"%sm\"", k->path, quoted,
+                        digits, digits);
+    else if (error == -ERANGE)
+        reading_problem(r, PROBLEM_ERROR, parse_line(s),
+                        "%s is %s; write a duration from \"%s\" to \"%s\"", k->path, quoted,
+                        units_write_duration(k->min, least, sizeof(least)),
+                        units_write_duration(k->max, most, sizeof(most)));
+    else
+        reading_problem(
+            r, PROBLEM_ERROR, parse_line(s),
+            "%s is %s; write a duration in quotes, such as \"30s\", \"10m\" or \"1h30m\"", k->path,
+            quoted);
+}
+
+static void read_duration(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                          void *dest)
+{
+    const struct scan_number *n = parse_number(s);
+    const char *text = setting_text(s);
+    int64_t ms = 0;
+    int error = -EINVAL;
+
+    if (n && n->plain && n->text[0] != '-')
+        error = -ENODATA;
+    else if (text)
+        error = units_parse_duration(text, &ms);
+    if (error == 0 && (ms < k->min || ms > k->max))
+        error = -ERANGE;
+    if (error == 0)
+        put_number(dest, k->size, ms);
+    else
+        note_duration(r, k, s, error);
+}
+
+static void read_integer(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                         void *dest)
+{
+    const struct scan_number *n = parse_number(s);
+    char quoted[PARSE_QUOTE_SIZE];
+    long long value = 0;
+
+    errno = 0;
+    if (n && n->integer)
+        value = strtoll(n->text, NULL, 10);
+    if (n && n->integer && errno == 0 && value >= k->min && value <= k->max) {
+        put_number(dest, k->size, value);
+        return;
+    }
+    reading_problem(r, PROBLEM_ERROR, parse_line(s),
+                    "%s is %s; write a whole number from %lld to %lld, %s", k->path,
+                    parse_quote(s, quoted, sizeof(quoted)), (long long)k->min, (long long)k->max,
+                    n ? "in plain decimal digits" : "without quotes");
+}
+
+static void read_boolean(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                         void *dest)
+{
+    char quoted[PARSE_QUOTE_SIZE];
+
+    if (config_setting_type(s) == CONFIG_TYPE_BOOL)
+        put_number(dest, k->size, config_setting_get_bool(s));
+    else
+        reading_problem(r, PROBLEM_ERROR, parse_line(s),
+                        "%s is %s; write true or false, without quotes", k->path,
+                        parse_quote(s, quoted, sizeof(quoted)));
+}
+
+static bool text_is_set(const void *dest)
+{
+    const char *text = *(char *const *)dest;
+
+    return text && text[0] != '\0';
+}
+
+static bool texts_equal(const void *a, const void *b, size_t size)
+{
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+    (void)size;
+    return x == y || text_equal(x, y);
+}
+
+static void text_free(void *dest)
+{
+    free(*(char **)dest);
+    *(char **)dest = NULL;
+}
+
+static bool number_equal(const void *a, const void *b, size_t size)
+{
+    return get_number(a, size) == get_number(b, size);
+}
+
+static void print_quoted(const char *text, bool template, FILE *out)
+{
+    fputc('"', out);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fprintf(out, "\\%c", *p);
+        else if (*p == '%' && template)
+            fputs("%%", out);
+        else if (*p < 0x20 || *p == 0x7f)
+            fprintf(out, "\\x%02x", *p);
+        else
+            fputc(*p, out);
+    }
+    fputc('"', out);
+}
+
+void value_print_text(const char *text, FILE *out)
+{
+    print_quoted(text, false, out);
+}
+
+static void print_text(const struct schema_key *k, const void *dest, FILE *out)
+{
+    print_quoted(*(char *const *)dest, k->flags & SCHEMA_TEMPLATE, out);
+}
+
+static void print_choice(const struct schema_key *k, const void *dest, FILE *out)
+{
+    int length = 0;
+    const char *choice =
+        schema_choice(k->choices, (int)(get_number(dest, k->size) - k->min), &length);
+
+    fprintf(out, "\"%.*s\"", length, choice ? choice : "");
+}
+
+static void print_duration(const struct schema_key *k, const void *dest, FILE *out)
+{
+    char buf[UNITS_SIZE];
+
+    fprintf(out, "\"%s\"", units_write_duration(get_number(dest, k->size), buf, sizeof(buf)));
+}
+
+static void print_integer(const struct schema_key *k, const void *dest, FILE *out)
+{
+    fprintf(out, "%lld", (long long)get_number(dest, k->size));
+}
+
+static void print_boolean(const struct schema_key *k, const void *dest, FILE *out)
+{
+    fputs(get_number(dest, k->size) ? "true" : "false", out);
+}
+
+static const struct value_type types[SCHEMA_TYPE_COUNT] = {
+    [SCHEMA_TEXT] = { read_text, text_is_set, print_text, texts_equal, text_free },
+    [SCHEMA_CHOICE] = { read_choice, NULL, print_choice, number_equal, NULL },
+    [SCHEMA_DURATION] = { read_duration, NULL, print_duration, number_equal, NULL },
+    [SCHEMA_INTEGER] = { read_integer, NULL, print_integer, number_equal, NULL },
+    [SCHEMA_BOOLEAN] = { read_boolean, NULL, print_boolean, number_equal, NULL },
+    [SCHEMA_FOLDERS] = { folders_read, folders_is_set, folders_print, folders_equal, folders_free },
+    [SCHEMA_ADDRESSES] = { address_read, address_is_set, address_print, address_equal,
+                           address_free },
+    [SCHEMA_PARAMS] = { params_read, params_is_set, params_print, params_equal, params_free },
+};
+
+void value_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                void *base)
+{
+    types[k->type].read(r, k, s, at(k, base));
+}
+
+void value_default(struct reading *r, const struct schema_key *k, void *base)
+{
+    int64_t ms;
+
+    if (!k->def)
+        return;
+    switch (k->type) {
+    case SCHEMA_TEXT:
+        *(char **)at(k, base) = reading_copy(r, k->def);
+        break;
+    case SCHEMA_CHOICE:
+        put_number(at(k, base), k->size, k->min + schema_choice_index(k->choices, k->def));
+        break;
+    case SCHEMA_DURATION:
+        if (units_parse_duration(k->def, &ms) == 0)
+            put_number(at(k, base), k->size, ms);
+        break;
+    case SCHEMA_INTEGER:
+        put_number(at(k, base), k->size, strtoll(k->def, NULL, 10));
+        break;
+    case SCHEMA_BOOLEAN:
+        put_number(at(k, base), k->size, strcmp(k->def, "true") == 0);
+        break;
+    default:
+        break;
+    }
+}
+
+bool value_is_set(const struct schema_key *k, const void *base)
+{
+    if (k->type == SCHEMA_GROUP)
+        return false;
+    return !types[k->type].is_set || types[k->type].is_set(at_const(k, base));
+}
+
+void value_print(const struct schema_key *k, const void *base, FILE *out)
+{
+    types[k->type].print(k, at_const(k, base), out);
+}
+
+bool value_equal(const struct schema_key *k, const void *a, const void *b)
+{
+    return k->type == SCHEMA_GROUP || types[k->type].equal(at_const(k, a), at_const(k, b), k->size);
+}
+
+void value_free(const struct schema_key *k, void *base)
+{
+    if (k->type != SCHEMA_GROUP && types[k->type].free)
+        types[k->type].free(at(k, base));
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * config/value.h: one key's value: read, default, print, compare and free, each by the schema's
+ * type. `base` is the struct that the key's group describes. */
+#ifndef ROTA_CONFIG_VALUE_H
+#define ROTA_CONFIG_VALUE_H
+#include "config/parse.h"
+#include "config/schema.h"
+
+/* Reads the setting into base, or notes what is wrong with it and leaves what was there. */
+void value_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
+                void *base);
+/* The schema's default, where there is a plain one. */
+void value_default(struct reading *r, const struct schema_key *k, void *base);
+/* False: there is nothing to print. */
+bool value_is_set(const struct schema_key *k, const void *base);
+/* As a conf file holds it. */
+void value_print(const struct schema_key *k, const void *base, FILE *out);
+bool value_equal(const struct schema_key *k, const void *a, const void *b);
+void value_free(const struct schema_key *k, void *base);
+
+/* A text in quotes that libconfig reads back to the same bytes. */
+void value_print_text(const char *text, FILE *out);
+/* "name = "example"" for messages. Returns buf. */
+char *value_example(const struct schema_key *k, char *buf, size_t size);
+#define VALUE_EXAMPLE_SIZE 128
+#endif
