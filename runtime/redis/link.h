@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * redis/link.h: one connection to Redis: connecting, login, time-outs, back-off, and a queue of
+ * requests whose replies come in order. It knows nothing of jobs and scripts.
+ *
+ * It connects when it is kicked and somebody wants it, and again, with back-off, as long as that is
+ * so. Callbacks are made from the event loop only, never from within redis_link_kick() or
+ * redis_link_send(). */
+#ifndef ROTA_REDIS_LINK_H
+#define ROTA_REDIS_LINK_H
+#include "redis/outbox.h"
+#include "redis/store.h"
+#include <hiredis/hiredis.h>
+
+/* Sent and not yet answered; more wait with their owner, so that they are composed late. */
+#define REDIS_LINK_IN_FLIGHT_MAX 32
+/* Texts of the server in reasons are cut to this. */
+#define REDIS_LINK_REASON_SIZE 320
+
+struct redis_link;
+
+/* Embedded in its owner, which keeps it until done(). */
+struct redis_link_request {
+    /* The reply, or NULL and the reason. False: this reply cannot be the request's; the link is
+     * then closed, and done() comes a last time, with NULL. Otherwise the request is the owner's
+     * again. */
+    bool (*done)(struct redis_link_request *request, const redisReply *reply, const char *reason);
+    struct boot deadline;
+    struct redis_link_request *next; /* the link's own */
+};
+
+struct redis_link_owner {
+    /* Commands may be sent: send what there is while redis_link_has_room(). */
+    void (*ready)(void *context);
+    /* Something waits for a connection. */
+    bool (*wants)(void *context);
+    void *context;
+};
+
+/* Both are copied; the settings' texts must live as long as the link. */
+int redis_link_new(const struct redis_settings *settings, const struct redis_store_env *env,
+                   const struct redis_link_owner *owner, struct redis_link **ret_link);
+/* Closes. Requests in flight get done() with NULL. */
+void redis_link_free(struct redis_link *link);
+
+/* Something waits: connects, or calls ready(), from the event loop. `urgent`: does not wait for the
+ * first window of the back-off, once for each time that the connection is lost. */
+void redis_link_kick(struct redis_link *link, bool urgent);
+/* There is a connection, it takes bytes, and less than the greatest number of requests is in
+ * flight. */
+bool redis_link_has_room(const struct redis_link *link);
+/* Sends behind what was sent before, also where there is no room. 0, and the link has the request;
+ * or -ENOTCONN, -ENOMEM, and nothing was done. */
+int redis_link_send(struct redis_link *link, const struct redis_command *command,
+                    struct redis_link_request *request);
+
+/* See redis_store_sound(). */
+bool redis_link_sound(const struct redis_link *link, struct boot now, int64_t slack_ms);
+/* CLOCK_BOOTTIME. */
+struct boot redis_link_now(void);
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/login.h"
+#include "redis/refusal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARGUMENTS_MAX 3
+
+/* The arguments end with a NULL or with the array. */
+static int add(struct redis_login *login, struct redis_outbox *outbox,
+               const char *const arguments[ARGUMENTS_MAX])
+{
+    size_t lengths[ARGUMENTS_MAX];
+    struct redis_command command = { .arguments = arguments, .lengths = lengths };
+    int r;
+
+    while (command.count < ARGUMENTS_MAX && arguments[command.count]) {
+        lengths[command.count] = strlen(arguments[command.count]);
+        command.count++;
+    }
+    r = redis_outbox_add(outbox, &command);
+    if (r == 0)
+        login->left++;
+    return r;
+}
+
+static int add_auth(struct redis_login *login, struct redis_outbox *outbox,
+                    const struct redis_settings *settings)
+{
+    const char *const with_name[] = { "AUTH", settings->username, settings->password };
+    const char *const without[] = { "AUTH", settings->password, NULL };
+
+    return add(login, outbox, settings->username ? with_name : without);
+}
+
+static int add_select(struct redis_login *login, struct redis_outbox *outbox, int database)
+{
+    char number[16];
+    const char *const arguments[] = { "SELECT", number, NULL };
+
+    snprintf(number, sizeof number, "%d", database);
+    return add(login, outbox, arguments);
+}
+
+static int add_name(struct redis_login *login, struct redis_outbox *outbox, const char *name)
+{
+    const char *const arguments[] = { "CLIENT", "SETNAME", name };
+
+    return add(login, outbox, arguments);
+}
+
+int redis_login_begin(const struct redis_settings *settings, struct redis_outbox *outbox,
+                      struct redis_login *ret_login)
+{
+    struct redis_login login = { 0 };
+    int r = 0;
+
+    if (settings->password)
+        r = add_auth(&login, outbox, settings);
+    if (r == 0 && settings->database != 0)
+        r = add_select(&login, outbox, settings->database);
+    if (r == 0 && settings->client_name) {
+        r = add_name(&login, outbox, settings->client_name);
+        login.named = true;
+    }
+    if (r == 0)
+        *ret_login = login;
+    return r;
+}
+
+int redis_login_take(struct redis_login *login, const redisReply *reply)
+{
+    bool only_name = login->named && login->left == 1;
+
+    login->left--;
+    if (reply->type == REDIS_REPLY_ERROR)
+        return only_name && !redis_refusal_closes(reply->str) ? 0 : -EACCES;
+    return reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0 ? 0 : -EBADMSG;
+}

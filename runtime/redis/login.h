@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * redis/login.h: AUTH, SELECT and CLIENT SETNAME, sent ahead of a connection's first command. */
+#ifndef ROTA_REDIS_LOGIN_H
+#define ROTA_REDIS_LOGIN_H
+#include "redis/outbox.h"
+#include "redis/store.h"
+#include <hiredis/hiredis.h>
+
+struct redis_login {
+    unsigned int left; /* replies that are still to come */
+    bool named;        /* the last of them is that of CLIENT SETNAME */
+};
+
+/* Appends what the settings ask for, which may be nothing. 0 or -ENOMEM. */
+int redis_login_begin(const struct redis_settings *settings, struct redis_outbox *outbox,
+                      struct redis_login *ret_login);
+/* Takes the next reply. 0; -EACCES where it is an error that ends the connection: without AUTH or
+ * SELECT commands would go to the wrong place, the name is only for people; -EBADMSG where it is
+ * neither OK nor an error. */
+int redis_login_take(struct redis_login *login, const redisReply *reply);
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/outbox.h"
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Kept between commands; a script's body needs more, and is rare. */
+#define SIZE_KEPT 2048
+
+void redis_outbox_done(struct redis_outbox *outbox)
+{
+    free(outbox->bytes);
+    *outbox = (struct redis_outbox){ 0 };
+}
+
+void redis_outbox_clear(struct redis_outbox *outbox)
+{
+    if (outbox->size > SIZE_KEPT) {
+        redis_outbox_done(outbox);
+        return;
+    }
+    outbox->used = 0;
+    outbox->sent = 0;
+}
+
+static int reserve(struct redis_outbox *outbox, size_t more)
+{
+    size_t size = outbox->size ? outbox->size : SIZE_KEPT;
+    char *bytes;
+
+    while (size - outbox->used < more)
+        size *= 2;
+    if (size == outbox->size)
+        return 0;
+    bytes = realloc(outbox->bytes, size);
+    if (!bytes)
+        return -ENOMEM;
+    outbox->bytes = bytes;
+    outbox->size = size;
+    return 0;
+}
+
+int redis_outbox_add(struct redis_outbox *outbox, const struct redis_command *command)
+{
+    /* hiredis takes pointers to pointers without const, and writes to neither. */
+    const char **arguments = (const char **)(uintptr_t)command->arguments;
+    char *text = NULL;
+    long long len;
+    int r;
+
+    len = redisFormatCommandArgv(&text, (int)command->count, arguments, command->lengths);
+    if (len < 0)
+        return -ENOMEM;
+    r = reserve(outbox, (size_t)len);
+    if (r == 0) {
+        memcpy(outbox->bytes + outbox->used, text, (size_t)len);
+        outbox->used += (size_t)len;
+    }
+    redisFreeCommand(text);
+    return r;
+}
+
+bool redis_outbox_is_empty(const struct redis_outbox *outbox)
+{
+    return outbox->sent == outbox->used;
+}
+
+int redis_outbox_flush(struct redis_outbox *outbox, int fd)
+{
+    while (!redis_outbox_is_empty(outbox)) {
+        ssize_t n =
+            send(fd, outbox->bytes + outbox->sent, outbox->used - outbox->sent, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? 0 : -errno;
+        outbox->sent += (size_t)n;
+    }
+    redis_outbox_clear(outbox);
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/settings.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool copy_text(const char **text)
+{
+    if (!*text)
+        return true;
+    *text = strdup(*text);
+    return *text != NULL;
+}
+
+/* Each member of *copy is either NULL or owned when this returns, so that a half-made copy can be
+ * freed. */
+static bool copy_texts(struct redis_settings *copy)
+{
+    const char **texts[] = { &copy->prefix, &copy->client_name, &copy->username, &copy->password };
+    bool whole = true;
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        whole = copy_text(texts[i]) && whole;
+    return whole;
+}
+
+static bool copy_endpoints(struct redis_settings *copy)
+{
+    struct redis_endpoint *endpoints = calloc(copy->endpoint_count, sizeof *endpoints);
+    const struct redis_endpoint *originals = copy->endpoints;
+    bool whole = endpoints != NULL;
+
+    copy->endpoints = endpoints;
+    for (size_t i = 0; endpoints && i < copy->endpoint_count; i++) {
+        endpoints[i] = originals[i];
+        whole = copy_text(&endpoints[i].host) && whole;
+        whole = copy_text(&endpoints[i].text) && whole;
+    }
+    return whole;
+}
+
+int redis_settings_copy(const struct redis_settings *settings, struct redis_settings **ret_copy)
+{
+    struct redis_settings *copy = malloc(sizeof *copy);
+    bool whole;
+
+    if (!copy)
+        return -ENOMEM;
+    *copy = *settings;
+    whole = copy_texts(copy);
+    whole = copy_endpoints(copy) && whole;
+    if (!whole) {
+        redis_settings_free(copy);
+        return -ENOMEM;
+    }
+    *ret_copy = copy;
+    return 0;
+}
+
+static void free_text(const char *text)
+{
+    free((char *)(uintptr_t)text);
+}
+
+void redis_settings_free(struct redis_settings *settings)
+{
+    if (!settings)
+        return;
+    if (settings->password)
+        explicit_bzero((char *)(uintptr_t)settings->password, strlen(settings->password));
+    for (size_t i = 0; settings->endpoints && i < settings->endpoint_count; i++) {
+        free_text(settings->endpoints[i].host);
+        free_text(settings->endpoints[i].text);
+    }
+    free((void *)(uintptr_t)settings->endpoints);
+    free_text(settings->prefix);
+    free_text(settings->client_name);
+    free_text(settings->username);
+    free_text(settings->password);
+    free(settings);
+}

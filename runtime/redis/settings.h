@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * redis/settings.h: a copy of the settings that owns its texts. */
+#ifndef ROTA_REDIS_SETTINGS_H
+#define ROTA_REDIS_SETTINGS_H
+#include "redis/store.h"
+
+/* 0 and *ret_copy, one block: redis_settings_free() it; or -ENOMEM. */
+int redis_settings_copy(const struct redis_settings *settings, struct redis_settings **ret_copy);
+/* Wipes the password. Accepts NULL. */
+void redis_settings_free(struct redis_settings *settings);
+#endif

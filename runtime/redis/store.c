@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "redis/store.h"
+#include "base/text.h"
+#include "redis/codec.h"
+#include "redis/link.h"
+#include "redis/refusal.h"
+#include "redis/settings.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum call_state { CALL_IDLE, CALL_QUEUED, CALL_SENT };
+
+/* A command that was sent. It outlives a cancelled call, since its reply still comes. */
+struct sent {
+    struct redis_link_request request;
+    struct redis_store *store;
+    struct store_call *call; /* NULL: cancelled */
+    struct boot instant;
+    bool by_body; /* EVAL was tried already */
+    struct sent *next;
+    struct redis_codec_command command;
+};
+
+struct redis_store {
+    struct redis_settings *settings;
+    struct redis_link *link;
+    struct store_call *first, *last; /* queued */
+    struct sent *sent;               /* in no order: the link keeps that */
+};
+
+static struct sent *sent_of(struct redis_link_request *request)
+{
+    return (struct sent *)((char *)request - offsetof(struct sent, request));
+}
+
+static void push(struct redis_store *s, struct store_call *call)
+{
+    call->next = NULL;
+    call->state = CALL_QUEUED;
+    if (s->last)
+        s->last->next = call;
+    else
+        s->first = call;
+    s->last = call;
+}
+
+static void unlink_queued(struct redis_store *s, struct store_call *call)
+{
+    struct store_call *before = NULL;
+
+    for (struct store_call *c = s->first; c; before = c, c = c->next) {
+        if (c != call)
+            continue;
+        if (before)
+            before->next = c->next;
+        else
+            s->first = c->next;
+        if (s->last == c)
+            s->last = before;
+        break;
+    }
+    call->next = NULL;
+    call->state = CALL_IDLE;
+}
+
+static void free_sent(struct sent *sent)
+{
+    struct sent **at = &sent->store->sent;
+
+    while (*at != sent)
+        at = &(*at)->next;
+    *at = sent->next;
+    free(sent);
+}
+
+/* The call may submit itself again in its answer(): by then nothing here refers to it. */
+static void answer(struct store_call *call, const struct store_reply *reply)
+{
+    call->state = CALL_IDLE;
+    call->answer(call, reply);
+}
+
+static void answer_error(struct store_call *call, struct boot instant, const char *words)
+{
+    struct store_reply reply = {
+        .status = STORE_ERROR,
+        .sent = instant,
+        .received = redis_link_now(),
+        .error = words,
+    };
+
+    answer(call, &reply);
+}
+
+/* The same command again with the script's body. Its deadline and the instant of its sending stay
+ * those of the first: the lease that the holder counts from them is then never longer than the
+ * server's. */
+static bool send_body(struct sent *sent)
+{
+    struct redis_command view;
+
+    if (sent->by_body || !sent->call || !sent->command.script)
+        return false;
+    sent->by_body = true;
+    redis_codec_use_body(&sent->command);
+    view = redis_codec_view(&sent->command);
+    return redis_link_send(sent->store->link, &view, &sent->request) == 0;
+}
+
+static void deliver_error(struct sent *sent, const redisReply *reply)
+{
+    struct store_call *call = sent->call;
+    struct boot instant = sent->instant;
+    char words[STORE_TEXT_SIZE];
+
+    if (redis_refusal_wants_body(reply->str) && send_body(sent))
+        return;
+    free_sent(sent);
+    text_copy(words, sizeof words, reply->str);
+    if (call)
+        answer_error(call, instant, words);
+}
+
+static void deliver_nothing(struct sent *sent, const char *reason)
+{
+    struct store_call *call = sent->call;
+    struct store_reply reply = {
+        .status = STORE_NO_ANSWER,
+        .sent = sent->instant,
+        .received = redis_link_now(),
+        .error = reason,
+    };
+
+    free_sent(sent);
+    if (call)
+        answer(call, &reply);
+}
+
+static bool on_done(struct redis_link_request *request, const redisReply *reply, const char *reason)
+{
+    struct sent *sent = sent_of(request);
+    struct store_call *call = sent->call;
+    struct redis_codec_texts texts;
+    struct store_reply parsed = {
+        .status = STORE_ANSWERED,
+        .sent = sent->instant,
+        .received = redis_link_now(),
+    };
+
+    if (!reply) {
+        deliver_nothing(sent, reason);
+        return true;
+    }
+    if (reply->type == REDIS_REPLY_ERROR) {
+        deliver_error(sent, reply);
+        return true;
+    }
+    if (redis_codec_parse(sent->command.verb, reply, &texts, &parsed) < 0)
+        return false;
+    free_sent(sent);
+    if (call)
+        answer(call, &parsed);
+    return true;
+}
+
+static struct sent *new_sent(struct redis_store *s, struct store_call *call, struct boot instant)
+{
+    struct sent *sent = malloc(sizeof *sent);
+
+    if (!sent)
+        return NULL;
+    sent->request.done = on_done;
+    sent->request.deadline = boot_add(instant, s->settings->command_timeout_ms);
+    sent->store = s;
+    sent->call = call;
+    sent->instant = instant;
+    sent->by_body = false;
+    sent->next = s->sent;
+    s->sent = sent;
+    return sent;
+}
+
+static int send_request(struct redis_store *s, struct store_call *call,
+                        const struct store_request *request, struct boot now)
+{
+    struct sent *sent = new_sent(s, call, now);
+    struct redis_command view;
+    int r;
+
+    if (!sent)
+        return -ENOMEM;
+    r = redis_codec_compose(request, s->settings->prefix, &sent->command);
+    if (r == 0) {
+        view = redis_codec_view(&sent->command);
+        r = redis_link_send(s->link, &view, &sent->request);
+    }
+    if (r < 0) {
+        free_sent(sent);
+        return r;
+    }
+    call->state = CALL_SENT;
+    call->sent = now;
+    call->verb = request->verb;
+    return 0;
+}
+
+static void send_call(struct redis_store *s, struct store_call *call)
+{
+    struct boot now = redis_link_now();
+    struct store_request request = { 0 };
+    int r;
+
+    if (!call->compose(call, now, &request))
+        return;
+    r = send_request(s, call, &request, now);
+    if (r < 0)
+        answer_error(call, now, r == -EMSGSIZE ? "the request is too long" : strerror(-r));
+}
+
+static void on_ready(void *context)
+{
+    struct redis_store *s = context;
+
+    while (s->first && redis_link_has_room(s->link)) {
+        struct store_call *call = s->first;
+
+        unlink_queued(s, call);
+        send_call(s, call);
+    }
+}
+
+static bool on_wants(void *context)
+{
+    const struct redis_store *s = context;
+
+    return s->first != NULL;
+}
+
+int redis_store_new(const struct redis_settings *settings, const struct redis_store_env *env,
+                    struct redis_store **ret_store)
+{
+    struct redis_store *s = calloc(1, sizeof *s);
+    struct redis_link_owner owner = { .ready = on_ready, .wants = on_wants, .context = s };
+    int r;
+
+    if (!s)
+        return -ENOMEM;
+    r = redis_settings_copy(settings, &s->settings);
+    if (r == 0)
+        r = redis_link_new(s->settings, env, &owner, &s->link);
+    if (r < 0) {
+        redis_store_free(s);
+        return r;
+    }
+    *ret_store = s;
+    return 0;
+}
+
+void redis_store_free(struct redis_store *s)
+{
+    if (!s)
+        return;
+    while (s->first)
+        unlink_queued(s, s->first);
+    for (struct sent *sent = s->sent; sent; sent = sent->next)
+        sent->call = NULL;
+    redis_link_free(s->link);
+    redis_settings_free(s->settings);
+    free(s);
+}
+
+void redis_store_submit(struct redis_store *s, struct store_call *call, bool urgent)
+{
+    push(s, call);
+    redis_link_kick(s->link, urgent);
+}
+
+void redis_store_cancel(struct redis_store *s, struct store_call *call)
+{
+    if (call->state == CALL_QUEUED) {
+        unlink_queued(s, call);
+        return;
+    }
+    for (struct sent *sent = s->sent; sent; sent = sent->next)
+        if (sent->call == call)
+            sent->call = NULL;
+    call->state = CALL_IDLE;
+}
+
+bool redis_store_sound(const struct redis_store *s, struct boot now, int64_t slack_ms)
+{
+    return redis_link_sound(s->link, now, slack_ms);
+}
+
+size_t redis_store_pending(const struct redis_store *s)
+{
+    size_t pending = 0;
+
+    for (const struct store_call *call = s->first; call; call = call->next)
+        pending++;
+    for (const struct sent *sent = s->sent; sent; sent = sent->next)
+        pending += sent->call ? 1 : 0;
+    return pending;
+}
