@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ * exec: any program as a job. The worker forks the program and stays: its kernel timer, which ends the run in time even
+ * where the guard is stopped, does not survive an exec.
+ *
+ * The program finds in its environment
+ *   ROTA_JOB       the job's name
+ *   ROTA_TURN      the turn that it runs for, Unix ms
+ *   ROTA_ATTEMPT   1 for the first try of the turn
+ *   ROTA_FENCE     a number that grows with every lease of the job; 0: there is none
+ *   ROTA_DEADLINE  when the worst case is used up and it is stopped, Unix ms by this device's clock */
+#include <rota/plugin.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_STATUS_MAX 255
+
+static const struct rota_param params[] = {
+    { .name = "command",
+      .type = ROTA_STRINGS,
+      .flags = ROTA_REQUIRED,
+      .min = "1",
+      .help = "The program and its arguments; no shell reads them." },
+    { .name = "nothing_exit",
+      .type = ROTA_STRINGS,
+      .help = "Exit statuses that mean: there was nothing to do." },
+    { .name = "decline_exit",
+      .type = ROTA_STRINGS,
+      .def = "[ \"75\" ]",
+      .help = "Exit statuses that mean: not here, another device may do it." },
+    { .name = "refuse_exit",
+      .type = ROTA_STRINGS,
+      .help = "Exit statuses that mean: trying again cannot help." },
+    { .name = "stdin_file",
+      .type = ROTA_STRING,
+      .flags = ROTA_PATH,
+      .help = "The program reads this file as its standard input; else it is empty." },
+    { .name = NULL },
+};
+
+static const struct {
+    const char *param;
+    int result;
+} exits[] = {
+    { "nothing_exit", ROTA_NOTHING },
+    { "decline_exit", ROTA_DECLINED },
+    { "refuse_exit", ROTA_REFUSED },
+};
+
+#define EXITS (sizeof(exits) / sizeof(exits[0]))
+
+/* 1 ... 255, or -1. */
+static int exit_status_of(const char *text)
+{
+    char *end;
+    long status;
+
+    if (!isdigit((unsigned char)text[0]))
+        return -1;
+    status = strtol(text, &end, 10);
+    return *end || status < 1 || status > EXIT_STATUS_MAX ? -1 : (int)status;
+}
+
+/* The result that the parameters give to an exit status, or -1. */
+static int listed(const struct rota_run *r, int status)
+{
+    for (size_t i = 0; i < EXITS; i++)
+        for (const char *const *at = rota_strings(r, exits[i].param); *at; at++)
+            if (exit_status_of(*at) == status)
+                return exits[i].result;
+    return -1;
+}
+
+static bool may_run(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As execvp(3) will look for it. */
+static bool is_in_path(const char *name)
+{
+    const char *at = getenv("PATH");
+    char path[4096];
+
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+        int n = snprintf(path, sizeof(path), "%.*s/%s", (int)length, at, name);
+
+        if (length > 0 && n > 0 && (size_t)n < sizeof(path) && may_run(path))
+            return true;
+        at += length;
+        at += *at == ':';
+    }
+    return false;
+}
+
+static int check_exits(const struct rota_run *r)
+{
+    bool seen[EXIT_STATUS_MAX + 1] = { false };
+
+    for (size_t i = 0; i < EXITS; i++) {
+        for (const char *const *at = rota_strings(r, exits[i].param); *at; at++) {
+            int status = exit_status_of(*at);
+
+            if (status < 0)
+                return rota_fail(r, ROTA_REFUSED, "%s has \"%s\"; write exit statuses from 1 to %d",
+                                 exits[i].param, *at, EXIT_STATUS_MAX);
+            if (seen[status])
+                return rota_fail(r, ROTA_REFUSED,
+                                 "%s has %d, which is listed before; an exit status has one meaning",
+                                 exits[i].param, status);
+            seen[status] = true;
+        }
+    }
+    return ROTA_SUCCEEDED;
+}
+
+static int check(const struct rota_run *r)
+{
+    const char *program = rota_strings(r, "command")[0], *file = rota_string(r, "stdin_file");
+
+    if (program[0] == '/') {
+        if (access(program, F_OK) != 0)
+            return rota_fail(r, ROTA_REFUSED, "command: %s: %s", program, strerror(errno));
+        if (!may_run(program))
+            return rota_fail(r, ROTA_REFUSED,
+                             "command: %s is no program; make it executable (chmod +x)", program);
+    } else if (strchr(program, '/')) {
+        return rota_fail(r, ROTA_REFUSED,
+                         "command: %s is relative; write an absolute path, or a name in PATH",
+                         program);
+    } else if (!is_in_path(program)) {
+        return rota_fail(r, ROTA_REFUSED, "command: %s is not in %s; write its absolute path",
+                         program, getenv("PATH"));
+    }
+    if (file && access(file, F_OK) != 0)
+        return rota_fail(r, ROTA_REFUSED, "stdin_file: %s: %s", file, strerror(errno));
+    return check_exits(r);
+}
+
+static int set_number(const char *name, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    return setenv(name, text, 1);
+}
+
+/* In the worker itself: it lives for this run alone. */
+static int set_environment(const struct rota_run *r)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (setenv("ROTA_JOB", r->job, 1) != 0 || set_number("ROTA_TURN", r->turn_ms) != 0 ||
+        set_number("ROTA_ATTEMPT", r->attempt) != 0 ||
+        set_number("ROTA_FENCE", (int64_t)r->fence) != 0)
+        return -errno;
+    if (set_number("ROTA_DEADLINE", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 +
+                                        r->budget_left_ms(r)) != 0)
+        return -errno;
+    return 0;
+}
+
+/* In the child. Comes back only where the exec did not happen; then errno says why. */
+static void become(const char *const *command, int input, pid_t parent)
+{
+    /* Whatever ends the worker ends the program; what the program starts is the guard's to find. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        return;
+    if (getppid() != parent) {
+        errno = ESRCH;
+        return;
+    }
+    if (input >= 0 && dup2(input, STDIN_FILENO) < 0)
+        return;
+    /* execvp does not write to its arguments: POSIX keeps the type for old callers. */
+    execvp(command[0], (char *const *)(uintptr_t)command);
+}
+
+/* Its pid, or -errno: that of the exec too, which a close-on-exec pipe brings back. */
+static pid_t start(const char *const *command, int input)
+{
+    pid_t parent = getpid(), child;
+    int report[2], error = 0;
+    ssize_t n;
+
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return -errno;
+    child = fork();
+    if (child == 0) {
+        become(command, input, parent);
+        error = errno;
+        n = write(report[1], &error, sizeof(error));
+        _exit(n == (ssize_t)sizeof(error) ? 126 : 127);
+    }
+    error = child < 0 ? errno : 0;
+    close(report[1]);
+    if (child > 0) {
+        do
+            n = read(report[0], &error, sizeof(error));
+        while (n < 0 && errno == EINTR);
+        if (n > 0)
+            while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+                continue;
+    }
+    close(report[0]);
+    return error ? -error : child;
+}
+
+/* The guard writes there before it sends the first SIGTERM, so a child that died of it is seen as stopped. */
+static bool is_stopped(const struct rota_run *r)
+{
+    struct pollfd fd = { .fd = r->stop_fd, .events = POLLIN };
+
+    return rota_should_stop(r) || poll(&fd, 1, 0) > 0;
+}
+
+static int result_of(const struct rota_run *r, const char *program, int status)
+{
+    const char *name;
+    int result;
+
+    /* Many programs exit with 0 when they are asked to end, their work half done. So a success counts only where it came
+     * before the stop. */
+    if (is_stopped(r))
+        return rota_fail(r, ROTA_DECLINED, "%s was stopped", program);
+    if (WIFSIGNALED(status)) {
+        name = sigabbrev_np(WTERMSIG(status));
+        return rota_fail(r, ROTA_FAILED, "%s was killed by signal %d (SIG%s)", program,
+                         WTERMSIG(status), name ? name : "?");
+    }
+    if (WEXITSTATUS(status) == 0)
+        return ROTA_SUCCEEDED;
+    result = listed(r, WEXITSTATUS(status));
+    /* Without a text of ours the last line that the program wrote becomes the reason. */
+    return result < 0 ? ROTA_FAILED : result;
+}
+
+static int run(const struct rota_run *r)
+{
+    const char *const *command = rota_strings(r, "command");
+    const char *file = rota_string(r, "stdin_file");
+    int input = -1, status, e;
+    pid_t child;
+
+    e = set_environment(r);
+    if (e < 0)
+        return rota_fail(r, ROTA_FAILED, "its environment cannot be set: %s", strerror(-e));
+    if (file) {
+        input = open(file, O_RDONLY | O_CLOEXEC);
+        if (input < 0)
+            return rota_fail(r, ROTA_FAILED, "stdin_file: %s: %s", file, strerror(errno));
+    }
+    child = start(command, input);
+    if (input >= 0)
+        close(input);
+    if (child < 0)
+        return rota_fail(r, ROTA_FAILED, "%s cannot be started: %s", command[0], strerror(-child));
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return rota_fail(r, ROTA_FAILED, "its end was not seen: %s", strerror(errno));
+    return result_of(r, command[0], status);
+}
+
+ROTA_PLUGIN(.name = "exec", .version = ROTA_VERSION, .summary = "Runs a program.",
+            .params = params, .run = run, .check = check);

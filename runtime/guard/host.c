@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "guard/host.h"
+#include "base/text.h"
+#include "guard/clock.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+
+/* Any thread may call fail(). */
+static pthread_mutex_t fail_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct host *host_of(const struct rota_run *run)
+{
+    return run->host;
+}
+
+/* The value, or the end of this process: the contract calls asking for anything else a bug. */
+static const struct value *wanted(const struct rota_run *run, const char *name, uint32_t type)
+{
+    const struct host *h = host_of(run);
+    const struct value *value = name ? params_find(h->params, name, type) : NULL;
+    char sentence[SENTENCE_SIZE];
+
+    if (value)
+        return value;
+    if (name && params_find(h->params, name, 0))
+        text_format(sentence, sizeof(sentence),
+                    "plugin '%s' asked for its parameter '%.64s' as a %s, but declares another "
+                    "type",
+                    h->params->plugin->contract.name, name, params_type_name(type));
+    else
+        text_format(sentence, sizeof(sentence),
+                    "plugin '%s' asked for the parameter '%.64s', which it does not declare",
+                    h->params->plugin->contract.name, name ? name : "(null)");
+    h->port.abort(sentence);
+}
+
+static int host_is_set(const struct rota_run *run, const char *name)
+{
+    return wanted(run, name, 0)->set;
+}
+
+static const char *host_string(const struct rota_run *run, const char *name)
+{
+    const struct value *value = wanted(run, name, ROTA_STRING);
+
+    return value->set ? value->string : NULL;
+}
+
+static const char *const *host_strings(const struct rota_run *run, const char *name)
+{
+    static const char *const none[] = { NULL };
+    const struct value *value = wanted(run, name, ROTA_STRINGS);
+
+    return value->set ? value->strings : none;
+}
+
+static int64_t host_integer(const struct rota_run *run, const char *name, uint32_t type)
+{
+    const struct value *value = wanted(run, name, type);
+
+    return value->set ? value->integer : 0;
+}
+
+static double host_number(const struct rota_run *run, const char *name)
+{
+    const struct value *value = wanted(run, name, ROTA_NUMBER);
+
+    return value->set ? value->number : 0;
+}
+
+static int64_t left_until(struct boot at)
+{
+    int64_t left = boot_between(clock_now(), at);
+
+    return left > 0 ? left : 0;
+}
+
+static int64_t host_budget_left_ms(const struct rota_run *run)
+{
+    return left_until(host_of(run)->overrun_at);
+}
+
+static int64_t host_lease_left_ms(const struct rota_run *run)
+{
+    struct host *h = host_of(run);
+    struct boot deadline = { atomic_load(&h->deadline_ms) };
+
+    return left_until(boot_min(boot_add(deadline, -h->stop_grace_ms), h->overrun_at));
+}
+
+static int host_should_stop(const struct rota_run *run)
+{
+    return atomic_load(&host_of(run)->stopping);
+}
+
+static void host_progress(const struct rota_run *run, double fraction, const char *text)
+{
+    host_of(run)->port.progress(fraction, text ? text : "");
+}
+
+static void host_log(const struct rota_run *run, int level, const char *text)
+{
+    if (level < ROTA_ERR)
+        level = ROTA_ERR;
+    host_of(run)->port.log(level > ROTA_DEBUG ? ROTA_DEBUG : level, text ? text : "");
+}
+
+static void host_fail(const struct rota_run *run, const char *text)
+{
+    struct host *h = host_of(run);
+
+    pthread_mutex_lock(&fail_lock);
+    text_copy(h->fail_text, sizeof(h->fail_text), text ? text : "");
+    pthread_mutex_unlock(&fail_lock);
+}
+
+void host_init(struct host *h, const struct params *params, const struct host_port *port)
+{
+    struct rota_run run = h->run;
+
+    run.abi = ROTA_ABI;
+    run.size = sizeof(run);
+    run.host = h;
+    run.is_set = host_is_set;
+    run.string = host_string;
+    run.strings = host_strings;
+    run.integer = host_integer;
+    run.number = host_number;
+    run.lease_left_ms = host_lease_left_ms;
+    run.budget_left_ms = host_budget_left_ms;
+    run.should_stop = host_should_stop;
+    run.progress = host_progress;
+    run.log = host_log;
+    run.fail = host_fail;
+    h->run = run;
+    h->params = params;
+    h->port = *port;
+}
+
+int host_call(struct host *h, int (*function)(const struct rota_run *), const char *name)
+{
+    char text[SENTENCE_SIZE];
+    int result = function(&h->run);
+
+    if (result < 0 && h->fail_text[0] == 0)
+        host_fail(&h->run, strerror(-result));
+    if (result <= ROTA_DECLINED)
+        return result;
+    text_format(text, sizeof(text), "%s() of plugin '%s' returned %d, which is no result", name,
+                h->params->plugin->contract.name, result);
+    host_fail(&h->run, text);
+    return ROTA_FAILED;
+}
+
+const char *host_fail_text(const struct host *h)
+{
+    return h->fail_text;
+}

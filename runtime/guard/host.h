@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * guard/host.h: what rota/plugin.h promises to a plugin: struct rota_run and the functions behind it. */
+#ifndef ROTA_GUARD_HOST_H
+#define ROTA_GUARD_HOST_H
+#include "base/time.h"
+#include "guard/params.h"
+#include <stdatomic.h>
+
+/* Exit status of a worker whose plugin broke the contract (EX_SOFTWARE). */
+#define HOST_EXIT_BUG 70
+
+struct host;
+
+/* One way to say something, and to end: of a worker by its channel, of a probe not at all. */
+struct host_port {
+    void (*log)(int level, const char *text);
+    void (*progress)(double fraction, const char *text);
+    /* The plugin has a bug: say `sentence` and end the process. Does not return. */
+    void (*abort)(const char *sentence) __attribute__((noreturn));
+};
+
+struct host {
+    struct rota_run run; /* what the plugin sees */
+    const struct params *params;
+    struct host_port port;
+    int64_t stop_grace_ms;
+    struct boot overrun_at;
+    atomic_llong deadline_ms; /* D: moved by renewals */
+    atomic_bool stopping;     /* SIGTERM came, or the stop pipe is readable */
+    char fail_text[1024];
+};
+
+/* Fills everything but the members of `run` that say which run it is. `h` must not move afterwards. */
+void host_init(struct host *h, const struct params *params, const struct host_port *port);
+
+/* Calls run() or check() and gives a result that the contract knows, or a negative errno; where the plugin returned
+ * another number that is ROTA_FAILED with a text that says so. */
+int host_call(struct host *h, int (*function)(const struct rota_run *), const char *name);
+
+/* The last fail() text; "" if there is none. */
+const char *host_fail_text(const struct host *h);
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "guard/life.h"
+#include "guard/clock.h"
+#include "guard/tree.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* One call kills for at most so long before renewals, output and orders are looked at again. */
+#define KILL_SLICE_MS 100
+/* From round to round: what is born while a walk goes, and what takes its time to die. The gap doubles where nothing is
+ * left to be signalled: then a process dies slowly, or cannot. */
+#define ROUND_GAP_MIN_MS 2
+#define ROUND_GAP_MAX_MS 1000
+
+void life_begin(struct life *l, const struct message_start *start, struct boot started,
+                pid_t worker, int stop_pipe)
+{
+    *l = (struct life){
+        .phase = PHASE_RUNNING,
+        .started = started,
+        .deadline = start->deadline,
+        .overrun_at = boot_add(started, start->worst_case_ms),
+        .kill_at = BOOT_NEVER,
+        .next_round = BOOT_NEVER,
+        .grace_ms = start->stop_grace_ms,
+        .margin_ms = start->margin_ms,
+        .stop_pipe = stop_pipe,
+        .worker = worker,
+        .worker_alive = true,
+        .round_gap_ms = ROUND_GAP_MIN_MS,
+    };
+}
+
+bool life_extend(struct life *l, struct boot deadline)
+{
+    if (l->phase != PHASE_RUNNING || deadline.ms <= l->deadline.ms)
+        return false;
+    l->deadline = deadline;
+    return true;
+}
+
+static struct boot lost_at(const struct life *l)
+{
+    return boot_add(l->deadline, -l->grace_ms);
+}
+
+struct boot life_unclean_at(const struct life *l)
+{
+    return boot_add(l->deadline, l->margin_ms / 4);
+}
+
+void life_stop(struct life *l, enum ended_stop why, struct boot now)
+{
+    if (l->phase != PHASE_RUNNING)
+        return;
+    l->phase = PHASE_ASKED;
+    l->stop = why;
+    l->kill_at = boot_min(boot_add(now, l->grace_ms), l->deadline);
+    /* Readable by the byte, and for who reads the byte by the end of file. */
+    if (write(l->stop_pipe, "", 1) < 0 && errno != EPIPE)
+        kill(l->worker, SIGTERM);
+    close(l->stop_pipe);
+    l->stop_pipe = -1;
+    if (tree_signal(SIGTERM) < 0)
+        kill(l->worker, SIGTERM);
+    /* What is stopped cannot act on the SIGTERM. */
+    if (tree_signal(SIGCONT) < 0)
+        kill(l->worker, SIGCONT);
+}
+
+static void worker_died(struct life *l, int status, struct boot now)
+{
+    l->worker_alive = false;
+    l->status = status;
+    l->ran_ms = boot_between(l->started, now);
+}
+
+static void reap(struct life *l, struct boot now)
+{
+    struct tree_death death;
+    int r;
+
+    while ((r = tree_reap(&death)) > 0)
+        if (death.pid == l->worker && l->worker_alive)
+            worker_died(l, death.status, now);
+    if (r == -ECHILD)
+        l->phase = PHASE_EMPTY;
+}
+
+/* One walk. The number that were alive. */
+static int kill_once(struct life *l)
+{
+    int live;
+
+    /* First in one step all that stayed in the worker's group; the number is its own until it is reaped. Without /proc
+     * this is all that can be done. */
+    if (l->worker_alive) {
+        kill(-l->worker, SIGKILL);
+        kill(l->worker, SIGKILL);
+    }
+    live = tree_signal(SIGKILL);
+    return live < 0 ? 0 : live;
+}
+
+static void kill_rounds(struct life *l, struct boot now)
+{
+    struct boot slice_end = boot_add(now, KILL_SLICE_MS);
+    int live;
+
+    do {
+        live = kill_once(l);
+        now = clock_now();
+        reap(l, now);
+        if (l->phase == PHASE_EMPTY)
+            return;
+    } while (live > 0 && !boot_reached(now, slice_end));
+    if (live > 0)
+        l->round_gap_ms = ROUND_GAP_MIN_MS;
+    else if (l->round_gap_ms < ROUND_GAP_MAX_MS)
+        l->round_gap_ms *= 2;
+    l->next_round = boot_add(now, l->round_gap_ms);
+}
+
+static void begin_killing(struct life *l, struct boot now)
+{
+    int live;
+
+    /* Where it may: what forks for ever must not crowd out the one that ends it. */
+    setpriority(PRIO_PROCESS, 0, -20);
+    live = kill_once(l);
+    l->phase = PHASE_KILLING;
+    if (l->worker_alive)
+        l->killed = true;
+    else
+        l->leftovers = (uint32_t)live;
+    reap(l, now);
+    if (l->phase != PHASE_EMPTY)
+        kill_rounds(l, now);
+}
+
+void life_advance(struct life *l, struct boot now)
+{
+    if (l->phase == PHASE_EMPTY)
+        return;
+    reap(l, now);
+    if (l->phase == PHASE_RUNNING && l->worker_alive) {
+        if (boot_reached(now, l->overrun_at) && l->overrun_at.ms <= lost_at(l).ms)
+            life_stop(l, STOP_OVERRUN, now);
+        else if (boot_reached(now, lost_at(l)))
+            life_stop(l, STOP_DEADLINE, now);
+    }
+    if (l->phase == PHASE_KILLING) {
+        if (boot_reached(now, l->next_round))
+            kill_rounds(l, now);
+    } else if (l->phase != PHASE_EMPTY &&
+               (!l->worker_alive || boot_reached(now, l->kill_at))) {
+        begin_killing(l, now);
+    }
+}
+
+struct boot life_next(const struct life *l)
+{
+    switch (l->phase) {
+    case PHASE_RUNNING:
+        return boot_min(lost_at(l), l->overrun_at);
+    case PHASE_ASKED:
+        return l->kill_at;
+    case PHASE_KILLING:
+        return l->next_round;
+    default:
+        return BOOT_NEVER;
+    }
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "guard/loader.h"
+#include "base/text.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a plugin of ABI 1 has at least: version 1.0's members up to the first that may be absent. */
+#define CONTRACT_SIZE_MIN offsetof(struct rota_plugin, check)
+#define PARAM_SIZE_MIN offsetof(struct rota_param, def)
+#define PARAMS_MAX 256
+/* No feature bit has been given a meaning yet. */
+#define FEATURES_KNOWN UINT64_C(0)
+#define NAME_SIZE_MAX 63
+
+/* A group's write bit is harmless where the group is root's or this process's own. */
+static bool replaceable(const struct stat *st)
+{
+    bool foreign_owner = st->st_uid != 0 && st->st_uid != geteuid();
+    bool foreign_group = st->st_gid != 0 && st->st_gid != getegid();
+    bool writable = (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && foreign_group);
+
+    if (foreign_owner)
+        return true;
+    return writable && !(S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX));
+}
+
+static int check_component(const char *path, char *sentence)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0) {
+        text_format(sentence, SENTENCE_SIZE, "%s: %s", path, strerror(errno));
+        return -errno;
+    }
+    if (!replaceable(&st))
+        return 0;
+    text_format(sentence, SENTENCE_SIZE,
+                "others could replace the plugin: %s belongs to user %u, group %u with mode %04o; "
+                "give it to root and take the write permission of others away",
+                path, st.st_uid, st.st_gid, st.st_mode & 07777u);
+    return -EPERM;
+}
+
+static int check_all_components(const char *resolved, char *sentence)
+{
+    char part[PATH_MAX];
+    int r = check_component("/", sentence);
+
+    for (const char *slash = strchr(resolved + 1, '/'); r == 0; slash = strchr(slash + 1, '/')) {
+        size_t length = slash ? (size_t)(slash - resolved) : strlen(resolved);
+
+        memcpy(part, resolved, length);
+        part[length] = 0;
+        r = check_component(part, sentence);
+        if (!slash)
+            break;
+    }
+    return r;
+}
+
+int loader_check_path(const char *path, char *ret_resolved, char *sentence)
+{
+    char resolved[PATH_MAX];
+    struct stat st;
+    int r;
+
+    if (path[0] != '/') {
+        text_format(sentence, SENTENCE_SIZE, "plugin path '%s' is not absolute", path);
+        return -EINVAL;
+    }
+    if (!realpath(path, resolved) || stat(resolved, &st) < 0) {
+        r = -errno;
+        text_format(sentence, SENTENCE_SIZE, "%s: %s", path, strerror(-r));
+        return r;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        text_format(sentence, SENTENCE_SIZE, "%s is no regular file", path);
+        return -EINVAL;
+    }
+    r = check_all_components(resolved, sentence);
+    if (r == 0)
+        memcpy(ret_resolved, resolved, strlen(resolved) + 1);
+    return r;
+}
+
+/* [a-z][a-z0-9_]*, in a plugin's own name '-' too. */
+static bool is_name(const char *name, bool dash)
+{
+    size_t length = name ? strlen(name) : 0;
+
+    if (length == 0 || length > NAME_SIZE_MAX || name[0] < 'a' || name[0] > 'z')
+        return false;
+    return strspn(name, dash ? "abcdefghijklmnopqrstuvwxyz0123456789_-"
+                             : "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
+}
+
+/* A text of the plugin goes into sentences cut: a wild one must not push the rest out. */
+static int check_head(const struct rota_plugin *c, const char *path, char *sentence)
+{
+    if (c->abi != ROTA_ABI) {
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s was built for plugin ABI %u, this rota has %u; build it against this "
+                    "rota's rota/plugin.h",
+                    path, c->abi, ROTA_ABI);
+        return -EPROTO;
+    }
+    if (c->size < CONTRACT_SIZE_MIN || c->param_size < PARAM_SIZE_MIN) {
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s has a contract of %u bytes with parameters of %u; the least are %zu and "
+                    "%zu; declare it by ROTA_PLUGIN",
+                    path, c->size, c->param_size, CONTRACT_SIZE_MIN, PARAM_SIZE_MIN);
+        return -EBADMSG;
+    }
+    return 0;
+}
+
+static int check_contract(const struct rota_plugin *c, const char *path, char *sentence)
+{
+    if (c->needs & ~FEATURES_KNOWN) {
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s needs features 0x%" PRIx64 ", which this rota does not have; upgrade rota",
+                    path, c->needs & ~FEATURES_KNOWN);
+        return -EPROTO;
+    }
+    if (!is_name(c->name, true)) {
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s has the name '%.64s'; a plugin's name is a-z, then a-z, 0-9, _ or -, at "
+                    "most 63 bytes",
+                    path, c->name ? c->name : "");
+        return -EBADMSG;
+    }
+    if (!c->version || !c->summary || !c->run) {
+        text_format(sentence, SENTENCE_SIZE, "%s: plugin '%s' has no %s", path, c->name,
+                    !c->version   ? "version"
+                    : !c->summary ? "summary"
+                                  : "run function");
+        return -EBADMSG;
+    }
+    return 0;
+}
+
+static int check_param(const struct plugin *p, size_t index, char *sentence)
+{
+    const struct rota_param *param = &p->params[index];
+    const char *what = NULL;
+
+    if (!is_name(param->name, false))
+        what = "a name that is not a-z, then a-z, 0-9 or _, at most 63 bytes";
+    else if (param->type < ROTA_STRING || param->type > ROTA_STRINGS)
+        what = "a type that this rota does not know";
+    else if (param->choices && param->type != ROTA_STRING && param->type != ROTA_STRINGS)
+        what = "choices, which only strings have";
+    else if ((param->flags & ROTA_REQUIRED) && param->def)
+        what = "a default although it is required";
+    for (size_t i = 0; i < index && !what; i++)
+        if (strcmp(p->params[i].name, param->name) == 0)
+            what = "the name of another one";
+    if (!what)
+        return 0;
+    text_format(sentence, SENTENCE_SIZE, "plugin '%s': parameter %zu, '%.64s', has %s",
+                p->contract.name, index + 1, param->name, what);
+    return -EBADMSG;
+}
+
+/* Copies the table row by row with the plugin's own row size, by the smaller of the two into a zeroed copy. */
+static int copy_params(struct plugin *p, char *sentence)
+{
+    const char *row = (const char *)p->contract.params;
+    size_t stride = p->contract.param_size, part = stride, count = 0;
+    int r = 0;
+
+    if (!row)
+        return 0;
+    if (part > sizeof(*p->params))
+        part = sizeof(*p->params);
+    while (count < PARAMS_MAX && *(const char *const *)(const void *)(row + count * stride))
+        count++;
+    if (count == PARAMS_MAX) {
+        text_format(sentence, SENTENCE_SIZE, "plugin '%s' has more than %d parameters",
+                    p->contract.name, PARAMS_MAX - 1);
+        return -EBADMSG;
+    }
+    p->params = calloc(count + 1, sizeof(*p->params));
+    if (!p->params) {
+        text_format(sentence, SENTENCE_SIZE, "no memory for the plugin's parameters");
+        return -ENOMEM;
+    }
+    p->param_count = count;
+    for (size_t i = 0; i < count && r == 0; i++) {
+        memcpy(&p->params[i], row + i * stride, part);
+        r = check_param(p, i, sentence);
+    }
+    return r;
+}
+
+/* The symbol's size in the file: a contract cannot be longer than what holds it. SIZE_MAX: not told. */
+static size_t symbol_size(const void *symbol)
+{
+    void *found = NULL;
+    const ElfW(Sym) *entry;
+    Dl_info info;
+
+    if (!dladdr1(symbol, &info, &found, RTLD_DL_SYMENT) || !found)
+        return SIZE_MAX;
+    entry = found;
+    return entry->st_size == 0 ? SIZE_MAX : entry->st_size;
+}
+
+static int find_contract(const char *path, struct rota_plugin *ret_contract, char *sentence)
+{
+    struct rota_plugin contract = { 0 };
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const struct rota_plugin *symbol;
+    size_t length;
+    int r;
+
+    if (!handle) {
+        text_format(sentence, SENTENCE_SIZE, "the plugin cannot be loaded: %s", dlerror());
+        return -ENOEXEC;
+    }
+    symbol = dlsym(handle, "rota_plugin");
+    length = symbol ? symbol_size(symbol) : 0;
+    if (length < offsetof(struct rota_plugin, needs)) {
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s is no rota plugin: it does not export 'rota_plugin'; declare it by "
+                    "ROTA_PLUGIN",
+                    path);
+        return -ENOEXEC;
+    }
+    memcpy(&contract, symbol, offsetof(struct rota_plugin, needs));
+    r = check_head(&contract, path, sentence);
+    if (r < 0)
+        return r;
+    if (contract.size > length) {
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s says that its contract has %u bytes, but it has %zu; declare it by "
+                    "ROTA_PLUGIN",
+                    path, contract.size, length);
+        return -EBADMSG;
+    }
+    length = contract.size < sizeof(contract) ? contract.size : sizeof(contract);
+    memcpy(&contract, symbol, length);
+    *ret_contract = contract;
+    return 0;
+}
+
+int loader_load(const char *path, struct plugin *ret_plugin, char *sentence)
+{
+    struct plugin p = { 0 };
+    int r;
+
+    r = find_contract(path, &p.contract, sentence);
+    if (r == 0)
+        r = check_contract(&p.contract, path, sentence);
+    if (r == 0)
+        r = copy_params(&p, sentence);
+    if (r < 0) {
+        loader_done(&p);
+        return r;
+    }
+    *ret_plugin = p;
+    return 0;
+}
+
+void loader_done(struct plugin *p)
+{
+    if (!p)
+        return;
+    free(p->params);
+    p->params = NULL;
+    p->param_count = 0;
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+#include "guard/run.h"
+#include "base/text.h"
+#include "guard/channel.h"
+#include "guard/clock.h"
+#include "guard/life.h"
+#include "guard/loader.h"
+#include "guard/output.h"
+#include "guard/report.h"
+#include "guard/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <rota/plugin.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Frames and bytes that one source may bring before the others are looked at. */
+#define FRAMES_PER_TURN 64
+#define BYTES_PER_TURN ((size_t)64 * 1024)
+/* Far more than a socket's buffer can hold: the worker's last frame is its result. */
+#define DRAIN_TURNS 64
+/* The most that a pipe can hold by default limits (pipe-max-size): all of it is read at the end. */
+#define PIPE_BYTES_MAX ((size_t)1024 * 1024)
+
+enum { POLL_CONTROL, POLL_SIGNALS, POLL_TIMER, POLL_WORKER, POLL_STDOUT, POLL_STDERR, POLL_COUNT };
+
+struct guard {
+    struct message_start start;
+    struct life life;
+    struct report report;
+    struct output out, err;
+    int control, signals, timer, worker_socket;
+    timer_t backstop;
+    uint32_t stop_reason;
+    bool told_end; /* ENDED was handed to the report, or nobody is there to hear it */
+    bool have_result;
+    struct message_ended result; /* what the worker said; its detail is below */
+    char result_detail[1024];
+    char last_line[OUTPUT_LAST_SIZE];
+    struct frame start_frame; /* the start's texts point into it */
+    struct frame frame;       /* received ones */
+};
+
+static int complain(const char *what, int error)
+{
+    fprintf(stderr, "rota-guard: %s: %s\n", what, strerror(-error));
+    return EXIT_FAILURE;
+}
+
+/* 0 and a START; 1 where the supervisor closed without one. */
+static int receive_start(struct guard *g)
+{
+    struct pollfd fd = { .fd = g->control, .events = POLLIN };
+    int type;
+
+    do {
+        if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+            return -errno;
+        type = frame_receive(g->control, &g->start_frame);
+    } while (type == -EAGAIN);
+    if (type == 0)
+        return 1;
+    if (type < 0)
+        return type;
+    if (type != MESSAGE_START)
+        return -EPROTO;
+    return message_unpack_start(&g->start_frame, &g->start);
+}
+
+static int open_sources(struct guard *g)
+{
+    sigset_t watched;
+
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigaddset(&watched, SIGTERM);
+    sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &watched, NULL) < 0)
+        return -errno;
+    g->signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (g->signals < 0)
+        return -errno;
+    g->timer = clock_timer_new();
+    if (g->timer < 0)
+        return g->timer;
+    return clock_backstop_new(&g->backstop);
+}
+
+static int set_up(struct guard *g)
+{
+    sandbox_reset_signals();
+    signal(SIGPIPE, SIG_IGN);
+    setsid(); /* fails where it is a leader already, which is as good */
+    if (close_range(CONTROL_SOCKET + 1, ~0U, 0) < 0 ||
+        fcntl(g->control, F_SETFD, FD_CLOEXEC) < 0 || chdir("/") < 0 ||
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return -errno;
+    return open_sources(g);
+}
+
+/* The backstop of the guard itself, for when it is stopped or starved: after D, while the lease still holds. */
+static void set_backstop(struct guard *g, struct boot deadline)
+{
+    clock_backstop_set(g->backstop, boot_add(deadline, g->start.margin_ms / 2));
+}
+
+/* Nothing is left of the run, or nothing more can be done for the lease: no reason to kill the guard. */
+static void drop_backstop(struct guard *g)
+{
+    clock_backstop_set(g->backstop, BOOT_NEVER);
+}
+
+/* The run ends before it began. */
+static void end_unstarted(struct guard *g, enum ended_how how, enum ended_stop stop,
+                          const char *why)
+{
+    struct message_ended m = { .how = how, .stop = stop, .clean = true, .detail = why };
+
+    g->life.phase = PHASE_EMPTY;
+    report_ended(&g->report, &m);
+    g->told_end = true;
+    drop_backstop(g);
+}
+
+struct pipes {
+    int out[2], err[2], stop[2], socket[2];
+};
+
+static int open_pipes(struct pipes *p)
+{
+    memset(p, -1, sizeof(*p));
+    /* Non-blocking for the guard alone: a worker's stdout that says EAGAIN would surprise it. */
+    if (pipe2(p->out, O_CLOEXEC) < 0 || pipe2(p->err, O_CLOEXEC) < 0 ||
+        pipe2(p->stop, O_CLOEXEC) < 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->socket) < 0 ||
+        fcntl(p->out[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(p->err[0], F_SETFL, O_NONBLOCK) < 0 ||
+        fcntl(p->stop[1], F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    return 0;
+}
+
+static void close_one(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void close_workers_ends(struct pipes *p)
+{
+    close_one(&p->out[1]);
+    close_one(&p->err[1]);
+    close_one(&p->stop[0]);
+    close_one(&p->socket[1]);
+}
+
+static void close_pipes(struct pipes *p)
+{
+    close_workers_ends(p);
+    close_one(&p->out[0]);
+    close_one(&p->err[0]);
+    close_one(&p->stop[1]);
+    close_one(&p->socket[0]);
+}
+
+/* The pid or -errno; never comes back in the child. */
+static pid_t fork_worker(struct guard *g, const char *path, const struct pipes *p,
+                         struct boot started)
+{
+    const struct message_start *start = &g->start;
+    struct worker_setup setup = {
+        .start = start,
+        .resolved_path = path,
+        .overrun_at = boot_add(started, start->worst_case_ms),
+        .sandbox = {
+            .parent = getpid(),
+            .fds = { -1, p->out[1], p->err[1], p->socket[1], p->stop[0] },
+            .fd_count = 5,
+            .switch_user = start->switch_user,
+            .uid = start->uid,
+            .gid = start->gid,
+            .user = start->user,
+            .home = start->home,
+        },
+    };
+    pid_t pid = fork();
+
+    if (pid == 0)
+        worker_main(&setup);
+    return pid < 0 ? -errno : pid;
+}
+
+static void adopt(struct guard *g, struct pipes *p, pid_t pid, struct boot started)
+{
+    struct message_started m = { .worker_pid = pid, .started = started };
+
+    close_workers_ends(p);
+    output_init(&g->out, p->out[0], 1);
+    output_init(&g->err, p->err[0], 2);
+    g->worker_socket = p->socket[0];
+    life_begin(&g->life, &g->start, started, pid, p->stop[1]);
+    report_started(&g->report, &m);
+}
+
+/* Who tries a plugin by hand names the file as one names a program: it may be anybody's. */
+static int resolve(const struct message_start *start, char *ret_path, char *sentence)
+{
+    if (start->purpose != ROTA_FOR_TRY)
+        return loader_check_path(start->plugin_path, ret_path, sentence);
+    text_copy(ret_path, PATH_MAX, start->plugin_path);
+    return 0;
+}
+
+static void start_worker(struct guard *g)
+{
+    char path[PATH_MAX], sentence[SENTENCE_SIZE];
+    struct boot started = clock_now();
+    struct pipes pipes;
+    pid_t pid;
+
+    set_backstop(g, g->start.deadline);
+    if (boot_reached(started, boot_add(g->start.deadline, -g->start.stop_grace_ms))) {
+        end_unstarted(g, ENDED_UNSTARTED, STOP_DEADLINE,
+                      "the time of its lease was over before the worker could start");
+        return;
+    }
+    if (resolve(&g->start, path, sentence) < 0) {
+        end_unstarted(g, ENDED_UNLOADABLE, STOP_NONE, sentence);
+        return;
+    }
+    pid = open_pipes(&pipes);
+    if (pid == 0) {
+        started = clock_now();
+        pid = fork_worker(g, path, &pipes, started);
+    }
+    if (pid > 0) {
+        adopt(g, &pipes, pid, started);
+        return;
+    }
+    close_pipes(&pipes);
+    text_format(sentence, sizeof(sentence), "no worker could be forked: %s", strerror(-pid));
+    end_unstarted(g, ENDED_UNSTARTED, STOP_NONE, sentence);
+}
+
+static void take_deadline(struct guard *g)
+{
+    struct message_deadline m;
+
+    if (message_unpack_deadline(&g->frame, &m) < 0 || !life_extend(&g->life, m.deadline))
+        return;
+    set_backstop(g, m.deadline);
+    /* The worker's own backstop. Where it is not heard it kills earlier, which is the safe side. */
+    frame_send(g->worker_socket, &g->frame);
+}
+
+static void take_stop(struct guard *g, struct boot now)
+{
+    struct message_stop m;
+
+    if (message_unpack_stop(&g->frame, &m) < 0)
+        return;
+    if (g->life.phase == PHASE_RUNNING)
+        g->stop_reason = m.reason;
+    life_stop(&g->life, STOP_ORDERED, now);
+}
+
+static void supervisor_gone(struct guard *g, struct boot now)
+{
+    g->report.gone = true;
+    g->control = -1;
+    g->told_end = true;
+    life_stop(&g->life, STOP_ORPHANED, now);
+}
+
+static void read_control(struct guard *g, struct boot now)
+{
+    for (int i = 0; i < FRAMES_PER_TURN && g->control >= 0; i++) {
+        int type = frame_receive(g->control, &g->frame);
+
+        if (type == -EAGAIN)
+            return;
+        if (type == MESSAGE_DEADLINE)
+            take_deadline(g);
+        else if (type == MESSAGE_STOP)
+            take_stop(g, now);
+        else if (type == 0 || (type < 0 && type != -EBADMSG))
+            supervisor_gone(g, now);
+    }
+}
+
+static void take_result(struct guard *g)
+{
+    struct message_ended m;
+
+    if (g->have_result || message_unpack_ended(&g->frame, &m) < 0)
+        return;
+    g->have_result = true;
+    g->result = m;
+    text_copy(g->result_detail, sizeof(g->result_detail), m.detail);
+}
+
+static void read_worker(struct guard *g, struct boot now)
+{
+    struct message_progress progress;
+    struct message_log line;
+
+    for (int i = 0; i < FRAMES_PER_TURN && g->worker_socket >= 0; i++) {
+        int type = frame_receive(g->worker_socket, &g->frame);
+
+        if (type == -EAGAIN)
+            return;
+        if (type == MESSAGE_ENDED)
+            take_result(g);
+        else if (type == MESSAGE_PROGRESS && message_unpack_progress(&g->frame, &progress) == 0)
+            report_progress(&g->report, &progress);
+        else if (type == MESSAGE_LOG && message_unpack_log(&g->frame, &line) == 0)
+            report_log(&g->report, &line, now);
+        else if (type == 0 || (type < 0 && type != -EBADMSG))
+            close_one(&g->worker_socket);
+    }
+}
+
+static void read_signals(struct guard *g, struct boot now)
+{
+    struct signalfd_siginfo info;
+
+    while (read(g->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (info.ssi_signo != SIGCHLD)
+            life_stop(&g->life, STOP_ORDERED, now);
+}
+
+/* What the plugin said; else where it did not succeed its last line. */
+static const char *detail_of(const struct guard *g, const struct message_ended *m)
+{
+    bool well = m->how == ENDED_RETURNED && (m->result == ROTA_SUCCEEDED || m->result == ROTA_NOTHING);
+
+    if (g->have_result && g->result_detail[0])
+        return g->result_detail;
+    return well ? "" : g->last_line;
+}
+
+static void compose_end(const struct guard *g, struct message_ended *ret_m)
+{
+    const struct life *l = &g->life;
+    struct message_ended m = {
+        .stop = l->stop,
+        .reason = g->stop_reason,
+        .clean = l->phase == PHASE_EMPTY,
+        .killed = l->killed,
+        .leftovers = l->leftovers,
+        .ran_ms = l->worker_alive ? boot_between(l->started, clock_now()) : l->ran_ms,
+    };
+
+    if (g->have_result && g->result.how != ENDED_EXITED) {
+        m.how = g->result.how;
+        m.result = g->result.result;
+    } else if (!l->worker_alive && WIFEXITED(l->status)) {
+        m.how = ENDED_EXITED;
+        m.code = WEXITSTATUS(l->status);
+    } else {
+        /* Not dead yet: only SIGKILL, which was sent, can be its end. */
+        m.how = ENDED_SIGNALLED;
+        m.code = l->worker_alive ? SIGKILL : WTERMSIG(l->status);
+    }
+    m.detail = detail_of(g, &m);
+    *ret_m = m;
+}
+
+static void tell_end(struct guard *g)
+{
+    struct message_ended m;
+
+    compose_end(g, &m);
+    report_ended(&g->report, &m);
+    g->told_end = true;
+}
+
+/* Nobody can write any more but strangers that were handed a descriptor: what is there is read, and that is all. */
+static void drain(struct guard *g, struct boot now)
+{
+    for (int i = 0; i < DRAIN_TURNS && g->worker_socket >= 0; i++)
+        read_worker(g, now);
+    output_read(&g->out, PIPE_BYTES_MAX, &g->report, g->last_line, now);
+    output_read(&g->err, PIPE_BYTES_MAX, &g->report, g->last_line, now);
+    output_finish(&g->out, &g->report, g->last_line, now);
+    output_finish(&g->err, &g->report, g->last_line, now);
+    output_done(&g->out);
+    output_done(&g->err);
+    close_one(&g->worker_socket);
+}
+
+static void advance(struct guard *g, struct boot now)
+{
+    bool was_empty = g->life.phase == PHASE_EMPTY;
+
+    life_advance(&g->life, now);
+    if (g->life.phase == PHASE_EMPTY && !was_empty) {
+        drop_backstop(g);
+        drain(g, now);
+        if (!g->told_end)
+            tell_end(g);
+    } else if (g->life.phase != PHASE_EMPTY && boot_reached(now, life_unclean_at(&g->life))) {
+        /* Something of it is in uninterruptible sleep. The guard stays until that is over. */
+        drop_backstop(g);
+        if (!g->told_end)
+            tell_end(g);
+    }
+    report_flush(&g->report, now);
+}
+
+static struct boot next_instant(const struct guard *g, struct boot now)
+{
+    struct boot next = boot_min(life_next(&g->life), report_next(&g->report, now));
+
+    if (g->life.phase != PHASE_EMPTY && !boot_reached(now, life_unclean_at(&g->life)))
+        next = boot_min(next, life_unclean_at(&g->life));
+    return next;
+}
+
+static void wait_for_something(struct guard *g, struct pollfd *fds, struct boot now)
+{
+    short room = report_wants_room(&g->report, now) ? POLLOUT : 0;
+    uint64_t expirations;
+
+    fds[POLL_CONTROL] = (struct pollfd){ .fd = g->control, .events = (short)(POLLIN | room) };
+    fds[POLL_SIGNALS] = (struct pollfd){ .fd = g->signals, .events = POLLIN };
+    fds[POLL_TIMER] = (struct pollfd){ .fd = g->timer, .events = POLLIN };
+    fds[POLL_WORKER] = (struct pollfd){ .fd = g->worker_socket, .events = POLLIN };
+    fds[POLL_STDOUT] = (struct pollfd){ .fd = g->out.fd, .events = POLLIN };
+    fds[POLL_STDERR] = (struct pollfd){ .fd = g->err.fd, .events = POLLIN };
+    clock_timer_set(g->timer, next_instant(g, now));
+    if (poll(fds, POLL_COUNT, -1) < 0)
+        memset(fds, 0, sizeof(*fds) * POLL_COUNT);
+    if (fds[POLL_TIMER].revents && read(g->timer, &expirations, sizeof(expirations)) < 0)
+        return; /* moved meanwhile */
+}
+
+/* The worker's result is read before the clock is looked at: a run that ended in time ended in time. */
+static void loop(struct guard *g)
+{
+    struct pollfd fds[POLL_COUNT];
+    struct boot now = clock_now();
+
+    while (g->life.phase != PHASE_EMPTY || g->report.ended_waits) {
+        wait_for_something(g, fds, now);
+        now = clock_now();
+        if (fds[POLL_WORKER].revents)
+            read_worker(g, now);
+        if (fds[POLL_STDOUT].revents)
+            output_read(&g->out, BYTES_PER_TURN, &g->report, g->last_line, now);
+        if (fds[POLL_STDERR].revents)
+            output_read(&g->err, BYTES_PER_TURN, &g->report, g->last_line, now);
+        if (fds[POLL_CONTROL].revents & (POLLIN | POLLHUP | POLLERR))
+            read_control(g, now);
+        if (fds[POLL_SIGNALS].revents)
+            read_signals(g, now);
+        advance(g, now);
+    }
+}
+
+int run_main(void)
+{
+    /* Static and zero at first: its frames are large, and pages that are not touched cost nothing. */
+    static struct guard g;
+    int r;
+
+    g.control = CONTROL_SOCKET;
+    g.worker_socket = g.out.fd = g.err.fd = -1;
+    r = set_up(&g);
+    if (r < 0)
+        return complain("it cannot be set up", r);
+    r = receive_start(&g);
+    if (r < 0)
+        return complain("the supervisor's first message is no START", r);
+    if (r > 0)
+        return EXIT_SUCCESS;
+    report_init(&g.report, g.control, clock_now());
+    start_worker(&g);
+    report_flush(&g.report, clock_now());
+    loop(&g);
+    message_free_params(g.start.params, g.start.param_count);
+    return EXIT_SUCCESS;
+}

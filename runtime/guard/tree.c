@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "guard/tree.h"
+#include "base/cleanup.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum kinship { KIN_UNKNOWN, KIN_OURS, KIN_FOREIGN };
+
+struct process {
+    pid_t pid, parent, group;
+    enum kinship kinship;
+    char state;
+    uint64_t started; /* clock ticks since boot: with the pid it names one process for ever */
+};
+
+struct snapshot {
+    struct process *list;
+    size_t count, room;
+    pid_t root; /* this process */
+};
+
+static void snapshot_done(struct snapshot *s)
+{
+    free(s->list);
+}
+
+/* proc(5): "pid (comm) state ppid ...", start time is field 22. comm may hold anything, ')' too. */
+static int parse_stat(const char *text, struct process *p)
+{
+    const char *at = strrchr(text, ')');
+    unsigned long long started;
+    int parent, group;
+
+    if (!at || sscanf(at + 1,
+                      " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                      "%llu",
+                      &p->state, &parent, &group, &started) != 4)
+        return -EBADMSG;
+    p->parent = parent;
+    p->group = group;
+    p->started = started;
+    return 0;
+}
+
+static int read_process(pid_t pid, struct process *ret_process)
+{
+    struct process p = { .pid = pid };
+    char path[32], text[1024];
+    CLEANUP_CLOSE int fd = -1;
+    ssize_t n;
+    int r;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    n = read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return -errno;
+    text[n] = 0;
+    r = parse_stat(text, &p);
+    if (r < 0)
+        return r;
+    *ret_process = p;
+    return 0;
+}
+
+static int snapshot_add(struct snapshot *s, const struct process *p)
+{
+    if (s->count == s->room) {
+        size_t room = s->room ? s->room * 2 : 256;
+        struct process *grown = reallocarray(s->list, room, sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        s->list = grown;
+        s->room = room;
+    }
+    s->list[s->count++] = *p;
+    return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct process *x = a, *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static struct process *find(const struct snapshot *s, pid_t pid)
+{
+    struct process key = { .pid = pid };
+
+    if (s->count == 0)
+        return NULL;
+    return bsearch(&key, s->list, s->count, sizeof(*s->list), by_pid);
+}
+
+/* Climbs to the first ancestor whose kinship is known, then writes it to all on the way. */
+static enum kinship settle(const struct snapshot *s, struct process *p)
+{
+    enum kinship kinship = KIN_UNKNOWN;
+    struct process *at = p;
+
+    /* A snapshot is not one instant: reused numbers could even make a circle. */
+    for (size_t steps = 0; kinship == KIN_UNKNOWN && steps <= s->count; steps++) {
+        if (at->kinship != KIN_UNKNOWN) {
+            kinship = at->kinship;
+        } else if (at->parent == s->root) {
+            kinship = KIN_OURS;
+        } else {
+            at = find(s, at->parent);
+            if (!at || at->pid == s->root)
+                kinship = KIN_FOREIGN;
+        }
+    }
+    if (kinship == KIN_UNKNOWN)
+        kinship = KIN_FOREIGN;
+    for (at = p; at && at->pid != s->root && at->kinship == KIN_UNKNOWN; at = find(s, at->parent))
+        at->kinship = kinship;
+    return kinship;
+}
+
+static void send_signal(const struct process *p, int signo)
+{
+    CLEANUP_CLOSE int fd = pidfd_open(p->pid, 0);
+    struct process now;
+
+    if (fd < 0) {
+        if (errno == ENOSYS || errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+            kill(p->pid, signo);
+        return;
+    }
+    if (read_process(p->pid, &now) < 0 || now.started != p->started)
+        return;
+    /* The kernel kills a group in one step, and a fork in it cannot slip out, while a walk can run after one that forks
+     * and exits again and again. A worker begins a session, so no stranger is in a group of its descendants. */
+    if (signo == SIGKILL && now.group > 1 && now.group != getpgrp())
+        kill(-now.group, SIGKILL);
+    pidfd_send_signal(fd, signo, NULL, 0);
+}
+
+/* While the walk goes: /proc lists numbers upwards, so a parent mostly stands in the list before its children. What is
+ * ours is hit at once, not after the walk: a process that forks and exits again and again would be gone by then. */
+static void signal_early(struct snapshot *s, struct process *p, int signo)
+{
+    const struct process *parent;
+
+    if (p->parent == s->root) {
+        p->kinship = KIN_OURS;
+    } else {
+        parent = find(s, p->parent);
+        if (parent && parent->kinship == KIN_OURS)
+            p->kinship = KIN_OURS;
+    }
+    if (p->kinship == KIN_OURS && signo != 0)
+        send_signal(p, signo);
+}
+
+/* Where memory ends half-way the part that was read is used: killing some of the tree gives memory back. */
+static int walk(struct snapshot *s, int signo)
+{
+    struct dirent *entry;
+    struct process p;
+    DIR *proc = opendir("/proc");
+
+    if (!proc)
+        return -errno;
+    while ((entry = readdir(proc))) {
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        if (read_process((pid_t)strtol(entry->d_name, NULL, 10), &p) < 0)
+            continue; /* gone meanwhile */
+        if (p.state == 'Z' || p.state == 'X')
+            continue; /* its children were given to us */
+        if (snapshot_add(s, &p) < 0)
+            break;
+        signal_early(s, &s->list[s->count - 1], signo);
+    }
+    closedir(proc);
+    return 0;
+}
+
+int tree_signal(int signo)
+{
+    __attribute__((cleanup(snapshot_done))) struct snapshot s = { .root = getpid() };
+    int live = 0, r;
+
+    r = walk(&s, signo);
+    if (r < 0)
+        return r;
+    if (s.count > 0)
+        qsort(s.list, s.count, sizeof(*s.list), by_pid);
+    for (size_t i = 0; i < s.count; i++) {
+        struct process *p = &s.list[i];
+        bool early = p->kinship == KIN_OURS;
+
+        if (p->pid == s.root || settle(&s, p) != KIN_OURS)
+            continue;
+        live++;
+        if (!early && signo != 0)
+            send_signal(p, signo);
+    }
+    return live;
+}
+
+int tree_reap(struct tree_death *ret_death)
+{
+    int status;
+    pid_t pid;
+
+    do
+        pid = waitpid(-1, &status, WNOHANG | __WALL);
+    while (pid < 0 && errno == EINTR);
+    if (pid < 0)
+        return -errno;
+    if (pid == 0)
+        return 0;
+    *ret_death = (struct tree_death){ .pid = pid, .status = status };
+    return 1;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "guard/worker.h"
+#include "base/text.h"
+#include "guard/channel.h"
+#include "guard/clock.h"
+#include "guard/host.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The thread's stack: it calls poll, recv and timer_settime. Its frame is not on it. */
+#define KEEPER_STACK_SIZE ((size_t)32 * 1024)
+
+/* One worker a process: its signal handler and its thread have nowhere else to find it. */
+static struct {
+    struct host host;
+    struct plugin plugin;
+    struct params params;
+    timer_t backstop;
+    pid_t pid;
+    struct frame frame; /* the keeper's */
+} worker;
+
+static void leave(enum ended_how how, int result, const char *detail, int status)
+    __attribute__((noreturn));
+
+/* A plugin may have forked without exec, and its child come here: only the worker speaks for the run. */
+static void leave(enum ended_how how, int result, const char *detail, int status)
+{
+    if (getpid() == worker.pid)
+        channel_ended(how, result, detail);
+    _exit(status);
+}
+
+static void abort_for_bug(const char *sentence) __attribute__((noreturn));
+
+static void abort_for_bug(const char *sentence)
+{
+    fflush(NULL);
+    leave(ENDED_EXITED, 0, sentence, HOST_EXIT_BUG);
+}
+
+static void on_sigterm(int signo)
+{
+    (void)signo;
+    atomic_store(&worker.host.stopping, true);
+}
+
+/* Without SA_RESTART: a plugin that sleeps in a system call comes back with EINTR and can look at should_stop. An exec
+ * gives a child of it the default again. */
+static void catch_sigterm(void)
+{
+    struct sigaction action = { .sa_handler = on_sigterm };
+
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* Only the guard writes there, and only what the supervisor confirmed. */
+static void take_deadline(void)
+{
+    struct message_deadline m;
+
+    if (message_unpack_deadline(&worker.frame, &m) < 0 ||
+        m.deadline.ms <= atomic_load(&worker.host.deadline_ms))
+        return;
+    atomic_store(&worker.host.deadline_ms, m.deadline.ms);
+    clock_backstop_set(worker.backstop, m.deadline);
+}
+
+/* Moves the backstop and sees the stop. Ends where the guard is gone, or the plugin closed the descriptors: then no
+ * renewal is heard, and the backstop stays where it is, which is safe. */
+static void *keeper(void *unused)
+{
+    struct pollfd fds[] = {
+        { .fd = WORKER_SOCKET, .events = POLLIN },
+        { .fd = WORKER_STOP, .events = POLLIN },
+    };
+    int type;
+
+    (void)unused;
+    for (;;) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return NULL;
+        if (fds[1].revents) {
+            atomic_store(&worker.host.stopping, true);
+            fds[1].fd = -1;
+        }
+        if (!fds[0].revents)
+            continue;
+        if (!channel_is_open())
+            return NULL;
+        type = frame_receive(WORKER_SOCKET, &worker.frame);
+        if (type == MESSAGE_DEADLINE)
+            take_deadline();
+        else if (type == 0 || (type < 0 && type != -EAGAIN && type != -EBADMSG))
+            return NULL;
+    }
+}
+
+static int start_keeper(void)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_t thread;
+    int r;
+
+    r = pthread_attr_init(&attributes);
+    if (r != 0)
+        return -r;
+    /* Signals are for the plugin's thread: a blocking call of it is to be interrupted. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_attr_setstacksize(&attributes, KEEPER_STACK_SIZE);
+    if (r == 0)
+        r = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (r == 0)
+        r = pthread_create(&thread, &attributes, keeper, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return -r;
+}
+
+static int arm_backstop(const struct message_start *start)
+{
+    int r = clock_backstop_new(&worker.backstop);
+
+    return r < 0 ? r : clock_backstop_set(worker.backstop, start->deadline);
+}
+
+static void describe_run(const struct worker_setup *setup)
+{
+    const struct message_start *start = setup->start;
+    struct host *h = &worker.host;
+
+    h->run.job = start->job;
+    h->run.device = start->device;
+    h->run.turn_ms = start->turn_ms;
+    h->run.fence = (uint64_t)start->fence;
+    h->run.attempt = start->attempt;
+    h->run.attempts = start->attempts;
+    h->run.purpose = start->purpose;
+    h->run.stop_fd = WORKER_STOP;
+    h->stop_grace_ms = start->stop_grace_ms;
+    h->overrun_at = setup->overrun_at;
+    atomic_store(&h->deadline_ms, start->deadline.ms);
+}
+
+static void load(const struct worker_setup *setup)
+{
+    const struct message_start *start = setup->start;
+    const struct message_probe given = { .params = start->params, .param_count = start->param_count };
+    char sentence[SENTENCE_SIZE];
+    struct problems *problems;
+
+    if (loader_load(setup->resolved_path, &worker.plugin, sentence) < 0)
+        leave(ENDED_UNLOADABLE, 0, sentence, 0);
+    problems = calloc(1, sizeof(*problems));
+    if (!problems)
+        leave(ENDED_UNLOADABLE, 0, "no memory for the parameters", 0);
+    if (params_bind(&worker.params, &worker.plugin, &given, start->purpose == ROTA_FOR_TRY,
+                    problems) < 0)
+        leave(ENDED_UNLOADABLE, 0, problems->text[0], 0);
+    free(problems);
+}
+
+static int prepare(const struct worker_setup *setup, const char **ret_step)
+{
+    int r;
+
+    *ret_step = "arrange its descriptors";
+    r = sandbox_place_descriptors(&setup->sandbox);
+    if (r < 0)
+        return r;
+    channel_open(); /* from here on the guard hears why it ends */
+    r = sandbox_enter(&setup->sandbox, ret_step);
+    if (r < 0)
+        return r;
+    *ret_step = "arm its timer";
+    r = arm_backstop(setup->start);
+    if (r < 0)
+        return r;
+    catch_sigterm();
+    *ret_step = "start its thread";
+    return start_keeper();
+}
+
+void worker_main(const struct worker_setup *setup)
+{
+    static const struct host_port port = {
+        .log = channel_log, .progress = channel_progress, .abort = abort_for_bug
+    };
+    char sentence[SENTENCE_SIZE];
+    const char *step;
+    int r;
+
+    worker.pid = getpid();
+    describe_run(setup);
+    r = prepare(setup, &step);
+    if (r < 0) {
+        text_format(sentence, sizeof(sentence), "the worker cannot %s: %s", step, strerror(-r));
+        leave(ENDED_UNSTARTED, 0, sentence, 1);
+    }
+    /* A pipe would make stdio keep the lines until the end, or lose them in a crash. */
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    load(setup);
+    host_init(&worker.host, &worker.params, &port);
+    r = host_call(&worker.host, worker.plugin.contract.run, "run");
+    fflush(NULL);
+    leave(ENDED_RETURNED, r, host_fail_text(&worker.host), 0);
+}

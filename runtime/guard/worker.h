@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * guard/worker.h: the process that runs a plugin. Called in the guard's forked child. */
+#ifndef ROTA_GUARD_WORKER_H
+#define ROTA_GUARD_WORKER_H
+#include "guard/sandbox.h"
+#include "ipc/messages.h"
+
+struct worker_setup {
+    const struct message_start *start;
+    const char *resolved_path; /* checked by loader_check_path() */
+    struct boot overrun_at;
+    struct sandbox sandbox; /* five descriptors: 0, stdout, stderr, the socket, the stop pipe */
+};
+
+/* Sandbox, backstop, thread, plugin, result; never comes back. */
+void worker_main(const struct worker_setup *setup) __attribute__((noreturn));
+#endif
