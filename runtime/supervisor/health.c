@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/health.h"
+
+#include "base/text.h"
+#include "supervisor/journal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+struct health {
+    int fd; /* -1: nobody wants to hear */
+    sd_event_source *timer;
+    uint64_t interval_us; /* of the watchdog */
+    health_sound *sound;
+    void *context;
+    bool unsound; /* and that has been said */
+    char status[HEALTH_STATUS_SIZE];
+};
+
+/* The socket of $NOTIFY_SOCKET, connected; -1 where there is none. sd_notify() would wait where
+ * the service manager does not read, and needs the variable to stay in the environment. */
+static int open_notify(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const char *path = getenv("NOTIFY_SOCKET");
+    size_t length = path ? strlen(path) : 0;
+    int fd;
+
+    if (length < 2 || (*path != '/' && *path != '@') || length >= sizeof(address.sun_path))
+        return -1;
+    memcpy(address.sun_path, path, length);
+    if (*path == '@')
+        address.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    if (connect(fd, (struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int notify(const struct health *h, const char *text)
+{
+    if (h->fd < 0)
+        return 0;
+    return send(h->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static void ping(struct health *h)
+{
+    const char *why = "no reason given";
+
+    if (h->sound(h->context, &why)) {
+        notify(h, "WATCHDOG=1");
+        if (h->unsound)
+            journal_log(LOG_NOTICE, NULL, "The watchdog is fed again: all is in order");
+        h->unsound = false;
+    } else if (!h->unsound) {
+        journal_log(LOG_ERR, NULL, "The watchdog is not fed any more: %s", why);
+        h->unsound = true;
+    }
+}
+
+/* The earliest is 0.45 of the interval and the latest 0.5, from the ping before: two in each
+ * interval, so that one may be lost, and never three. CLOCK_MONOTONIC, like the service
+ * manager's own watchdog. */
+static int arm(struct health *h, uint64_t now_us)
+{
+    int r = sd_event_source_set_time(h->timer, now_us + h->interval_us / 100 * 45);
+
+    return r < 0 ? r : sd_event_source_set_enabled(h->timer, SD_EVENT_ONESHOT);
+}
+
+static int on_timer(sd_event_source *source, uint64_t due_us, void *context)
+{
+    struct health *h = context;
+    uint64_t now_us = due_us;
+    int r;
+
+    sd_event_now(sd_event_source_get_event(source), CLOCK_MONOTONIC, &now_us);
+    ping(h);
+    r = arm(h, now_us);
+    if (r < 0)
+        journal_log(LOG_ERR, NULL, "The watchdog's timer cannot be set: %s", strerror(-r));
+    return 0;
+}
+
+static int watch(struct health *h, sd_event *event)
+{
+    uint64_t now_us;
+    int r;
+
+    r = sd_event_now(event, CLOCK_MONOTONIC, &now_us);
+    if (r < 0)
+        return r;
+    /* sd-event takes 0 for 250 ms, hence the + 1. */
+    r = sd_event_add_time(event, &h->timer, CLOCK_MONOTONIC, now_us + h->interval_us / 100 * 45,
+                          h->interval_us / 100 * 5 + 1, on_timer, h);
+    if (r < 0)
+        return r;
+    r = sd_event_source_set_description(h->timer, "watchdog");
+    if (r < 0)
+        return r;
+    ping(h);
+    return 0;
+}
+
+int health_new(sd_event *event, health_sound *sound, void *context, struct health **ret_health)
+{
+    struct health *h = calloc(1, sizeof(*h));
+    int r;
+
+    if (!h)
+        return -ENOMEM;
+    h->sound = sound;
+    h->context = context;
+    h->fd = open_notify();
+    unsetenv("NOTIFY_SOCKET");
+    r = sd_watchdog_enabled(1, &h->interval_us);
+    if (r < 0)
+        journal_log(LOG_WARNING, NULL,
+                    "The service manager's watchdog is not used, because "
+                    "WATCHDOG_USEC or WATCHDOG_PID is no number");
+    else if (r > 0 && h->fd >= 0 && (r = watch(h, event)) < 0) {
+        health_free(h);
+        return r;
+    }
+    *ret_health = h;
+    return 0;
+}
+
+void health_free(struct health *h)
+{
+    if (!h)
+        return;
+    sd_event_source_disable_unref(h->timer);
+    if (h->fd >= 0)
+        close(h->fd);
+    free(h);
+}
+
+int health_ready(struct health *h)
+{
+    return notify(h, "READY=1");
+}
+
+int health_status(struct health *h, const char *text)
+{
+    char shown[HEALTH_STATUS_SIZE], line[HEALTH_STATUS_SIZE + 8];
+    int r;
+
+    text_escape(shown, sizeof(shown), text, strlen(text));
+    if (strcmp(shown, h->status) == 0)
+        return 0;
+    text_format(line, sizeof(line), "STATUS=%s", shown);
+    r = notify(h, line);
+    if (r == 0)
+        text_copy(h->status, sizeof(h->status), shown);
+    return r;
+}
+
+int health_reloading(struct health *h)
+{
+    struct timespec now;
+    char text[64];
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    text_format(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+    return notify(h, text);
+}
+
+int health_stopping(struct health *h, int64_t extend_ms)
+{
+    char text[64];
+
+    text_format(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64, extend_ms * 1000);
+    return notify(h, text);
+}

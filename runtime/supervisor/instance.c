@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/instance.h"
+#include "base/cleanup.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+int instance_lock(const char *runtime_dir, int *ret_fd)
+{
+    CLEANUP_CLOSE int fd = -1;
+
+    if (mkdir(runtime_dir, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    fd = open(runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? -EBUSY : -errno;
+    *ret_fd = cleanup_take_fd(&fd);
+    return 0;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/journal.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+/* sd_journal_sendv() waits where journald does not read, and rotad never waits; the native
+ * protocol is documented and stable, so the datagram is ours. The test gives another path. */
+#ifndef JOURNAL_SOCKET
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+#endif
+
+/* All values together, with their names. */
+#define ENTRY_SIZE (JOURNAL_TEXT_SIZE + 4096)
+/* Below PIPE_BUF: a line goes into a pipe whole, or not at all. */
+#define LINE_SIZE (JOURNAL_TEXT_SIZE + 64)
+_Static_assert(LINE_SIZE <= PIPE_BUF, "a line must fit into one atomic write");
+
+static struct {
+    int level;
+    int journal_fd; /* -1: entries are lines on stderr */
+    int line_fd;    /* stderr, or a description of the same pipe or terminal that never blocks */
+    bool line_is_socket;
+    unsigned long dropped;
+} journal = { .level = LOG_INFO, .journal_fd = -1, .line_fd = STDERR_FILENO };
+
+/* $JOURNAL_STREAM is "device:inode" of the stream that the service manager gave us; a child
+ * whose stderr was redirected still has the variable, so the descriptor decides. */
+static bool stderr_is_journal(const struct stat *st)
+{
+    const char *text = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    char *end;
+
+    if (!text)
+        return false;
+    device = strtoull(text, &end, 10);
+    if (end == text || *end != ':')
+        return false;
+    text = end + 1;
+    inode = strtoull(text, &end, 10);
+    return end != text && *end == '\0' && device == st->st_dev && inode == st->st_ino;
+}
+
+static int open_journal(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* O_NONBLOCK belongs to the open description, which others share; so a pipe or terminal is
+ * opened once more. */
+static int open_lines(const struct stat *st)
+{
+    int fd;
+
+    if (!S_ISFIFO(st->st_mode) && !S_ISCHR(st->st_mode))
+        return STDERR_FILENO;
+    fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? STDERR_FILENO : fd;
+}
+
+static void close_all(void)
+{
+    if (journal.journal_fd >= 0)
+        close(journal.journal_fd);
+    if (journal.line_fd != STDERR_FILENO)
+        close(journal.line_fd);
+    journal.journal_fd = -1;
+    journal.line_fd = STDERR_FILENO;
+    journal.line_is_socket = false;
+}
+
+void journal_init(int level)
+{
+    struct stat st;
+
+    close_all();
+    journal.level = level;
+    journal.dropped = 0;
+    if (fstat(STDERR_FILENO, &st) < 0)
+        return;
+    journal.line_is_socket = S_ISSOCK(st.st_mode);
+    journal.line_fd = open_lines(&st);
+    if (stderr_is_journal(&st))
+        journal.journal_fd = open_journal();
+}
+
+void journal_set_level(int level)
+{
+    journal.level = level;
+}
+
+bool journal_wants(int level)
+{
+    return level <= journal.level;
+}
+
+struct entry {
+    size_t length;
+    char bytes[ENTRY_SIZE];
+};
+
+/* Adds NAME=value and a newline; a value that does not fit is left out. Control characters in
+ * it become spaces, so that no value can add a field. */
+static void entry_put(struct entry *e, const char *name, const char *value)
+{
+    size_t name_length = strlen(name), value_length = strlen(value);
+    char *at = e->bytes + e->length;
+
+    if (name_length + value_length + 2 > sizeof(e->bytes) - e->length)
+        return;
+    memcpy(at, name, name_length);
+    at += name_length;
+    *at++ = '=';
+    for (size_t i = 0; i < value_length; i++)
+        *at++ = (unsigned char)value[i] < ' ' ? ' ' : value[i];
+    *at++ = '\n';
+    e->length = (size_t)(at - e->bytes);
+}
+
+static int send_entry(int level, const struct journal_field *fields, const char *text)
+{
+    struct entry e = { .length = 0 };
+    char priority[] = { (char)('0' + level), '\0' };
+    ssize_t n;
+
+    entry_put(&e, "MESSAGE", text);
+    entry_put(&e, "PRIORITY", priority);
+    entry_put(&e, "SYSLOG_IDENTIFIER", "rotad");
+    for (int i = 0; fields && fields[i].name && i < JOURNAL_FIELDS_MAX; i++)
+        if (fields[i].value)
+            entry_put(&e, fields[i].name, fields[i].value);
+    n = send(journal.journal_fd, e.bytes, e.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && (errno == ECONNREFUSED || errno == ENOTCONN || errno == ECONNRESET)) {
+        int fd = open_journal(); /* journald was restarted */
+
+        if (fd < 0)
+            return -ECONNREFUSED;
+        close(journal.journal_fd);
+        journal.journal_fd = fd;
+        n = send(fd, e.bytes, e.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    return n < 0 ? -errno : 0;
+}
+
+static const char *level_name(int level)
+{
+    switch (level) {
+    case LOG_WARNING:
+        return "warning";
+    case LOG_NOTICE:
+        return "notice";
+    case LOG_INFO:
+        return "info";
+    case LOG_DEBUG:
+        return "debug";
+    default:
+        return "error";
+    }
+}
+
+static bool would_wait(void)
+{
+    struct pollfd writable = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+    if (journal.line_fd != STDERR_FILENO)
+        return false; /* our own description: it never waits */
+    return poll(&writable, 1, 0) <= 0 || !(writable.revents & POLLOUT);
+}
+
+static int write_bytes(const char *bytes, size_t length)
+{
+    ssize_t n;
+
+    if (journal.line_is_socket)
+        n = send(journal.line_fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    else if (would_wait())
+        return -EAGAIN;
+    else
+        n = write(journal.line_fd, bytes, length);
+    if (n < 0)
+        return -errno;
+    return (size_t)n == length ? 0 : -EAGAIN;
+}
+
+static int write_line(int level, const char *text)
+{
+    char line[LINE_SIZE];
+    struct timespec now;
+    struct tm utc;
+    size_t at;
+    int n;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!gmtime_r(&now.tv_sec, &utc))
+        return -EOVERFLOW;
+    at = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
+    n = snprintf(line + at, sizeof(line) - at, ".%03ldZ %s: %s\n", now.tv_nsec / 1000000,
+                 level_name(level), text);
+    return write_bytes(line, at + (size_t)n);
+}
+
+static int put(int level, const struct journal_field *fields, const char *text)
+{
+    return journal.journal_fd >= 0 ? send_entry(level, fields, text) : write_line(level, text);
+}
+
+static bool say_dropped(void)
+{
+    char text[96];
+
+    text_format(text, sizeof(text), "%lu log line%s dropped, because nobody read them",
+                journal.dropped, journal.dropped == 1 ? " was" : "s were");
+    if (put(LOG_WARNING, NULL, text) < 0)
+        return false;
+    journal.dropped = 0;
+    return true;
+}
+
+void journal_log(int level, const struct journal_field *fields, const char *format, ...)
+{
+    char raw[JOURNAL_TEXT_SIZE], text[JOURNAL_TEXT_SIZE];
+    int saved = errno;
+    va_list args;
+
+    if (!journal_wants(level))
+        return;
+    va_start(args, format);
+    vsnprintf(raw, sizeof(raw), format, args);
+    va_end(args);
+    text_escape(text, sizeof(text), raw, strlen(raw));
+    if ((journal.dropped > 0 && !say_dropped()) || put(level, fields, text) < 0)
+        journal.dropped++;
+    errno = saved;
+}

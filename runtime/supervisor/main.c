@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * rotad: the composition root. */
+#include "supervisor/check.h"
+#include "supervisor/instance.h"
+#include "supervisor/journal.h"
+#include "supervisor/manager.h"
+#include "supervisor/options.h"
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <syslog.h>
+#include <unistd.h>
+
+static int run_loop(const struct options *o, struct config *config)
+{
+    struct manager manager;
+    sd_event *event = NULL;
+    int rc = sd_event_new(&event);
+
+    if (rc < 0) {
+        config_free(config);
+        return rc;
+    }
+    rc = manager_init(&manager, event, config, o);
+    if (rc >= 0)
+        rc = manager_begin(&manager);
+    if (rc >= 0)
+        rc = sd_event_loop(event);
+    manager_done(&manager);
+    sd_event_unref(event);
+    return rc;
+}
+
+static int start(const struct options *o)
+{
+    struct config_source source = { .file = o->config_file, .plugin_dir_default = ROTA_PLUGINDIR };
+    struct config *config;
+    int rc = config_load(&source, &config);
+
+    if (rc < 0) {
+        journal_log(LOG_ERR, NULL, "the configuration could not be read: %s", strerror(-rc));
+        return EX_OSERR;
+    }
+    journal_set_level(config->log_level);
+    (void)malloc_trim(0); /* what reading took is given back: it is not needed for the years to come */
+    if (config->fatal) {
+        manager_say_problems(config);
+        journal_log(LOG_ERR, NULL, "rotad cannot start for the mistakes above; rotad --check shows them again");
+        config_free(config);
+        return EX_CONFIG;
+    }
+    rc = run_loop(o, config);
+    if (rc < 0)
+        journal_log(LOG_ERR, NULL, "rotad ends: %s", strerror(-rc));
+    return rc < 0 ? EX_OSERR : 0;
+}
+
+static int run(const struct options *o)
+{
+    int lock, rc, status;
+
+    journal_init(LOG_INFO);
+    rc = instance_lock(o->runtime_dir, &lock);
+    if (rc == -EBUSY) {
+        journal_log(LOG_ERR, NULL, "another rotad uses %s; give this one a --runtime-dir of its own", o->runtime_dir);
+        return EX_TEMPFAIL;
+    }
+    if (rc < 0) {
+        journal_log(LOG_ERR, NULL, "the runtime folder %s cannot be used: %s", o->runtime_dir, strerror(-rc));
+        return EX_OSERR;
+    }
+    status = start(o);
+    close(lock);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    int rc = options_parse(argc, argv, &options);
+
+    if (rc != 0)
+        return rc;
+    switch (options.mode) {
+    case MODE_VERSION:
+        puts("rotad " ROTA_VERSION);
+        return 0;
+    case MODE_HELP:
+        options_print_help(stdout);
+        return 0;
+    case MODE_CHECK:
+    case MODE_PRINT:
+        return check_main(&options);
+    default:
+        return run(&options);
+    }
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/manager.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "supervisor/clock.h"
+#include "supervisor/journal.h"
+#include "supervisor/leftovers.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* How late a timer may be before rotad stops calling itself healthy: far above what a loaded device shows, far
+ * below the watchdog's interval of 3 min. */
+#define MANAGER_SLACK_MS 20000
+
+/* --- children --- */
+
+static struct run *run_of(const struct manager *m, pid_t pid)
+{
+    for (const struct run_entry *e = m->runs; e; e = e->next)
+        if (run_pid(e->run) == pid)
+            return e->run;
+    return NULL;
+}
+
+static void child_ended(struct manager *m, pid_t pid, int status)
+{
+    struct run *run = run_of(m, pid);
+
+    if (run)
+        run_child_ended(run, status);
+    else if (m->probe && probe_child_ended(m->probe, pid, status))
+        return;
+    else if (m->reload)
+        (void)reload_child_ended(m->reload, pid, status);
+}
+
+/* rotad is a subreaper, so children come that sd-event was never told of: one loop reaps them all. */
+static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    pid_t pid;
+    int status;
+
+    (void)source;
+    (void)info;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        child_ended(userdata, pid, status);
+    return 0;
+}
+
+/* --- signals --- */
+
+static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    (void)source;
+    (void)info;
+    manager_stop(userdata);
+    return 0;
+}
+
+static int on_reload_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    (void)source;
+    (void)info;
+    manager_reload(userdata);
+    return 0;
+}
+
+static int add_signal(struct manager *m, int number, sd_event_signal_handler_t handler, int64_t priority)
+{
+    sd_event_source *source;
+    int rc = sd_event_add_signal(m->event, &source, number, handler, m);
+
+    if (rc < 0)
+        return rc;
+    (void)sd_event_source_set_description(source, strsignal(number));
+    rc = sd_event_source_set_priority(source, priority);
+    if (rc >= 0)
+        rc = sd_event_source_set_floating(source, true);
+    sd_event_source_unref(source);
+    return rc;
+}
+
+static int add_signals(struct manager *m)
+{
+    static const int numbers[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
+    sigset_t mask;
+    int rc;
+
+    sigemptyset(&mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(&mask, numbers[i]);
+    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+        return -errno;
+    rc = add_signal(m, SIGCHLD, on_child, PRIORITY_CHILD);
+    if (rc >= 0)
+        rc = add_signal(m, SIGTERM, on_stop_signal, PRIORITY_SIGNAL);
+    if (rc >= 0)
+        rc = add_signal(m, SIGINT, on_stop_signal, PRIORITY_SIGNAL);
+    if (rc >= 0)
+        rc = add_signal(m, SIGHUP, on_reload_signal, PRIORITY_SIGNAL);
+    return rc;
+}
+
+/* --- after each event --- */
+
+static int on_after(sd_event_source *source, void *userdata)
+{
+    struct manager *m = userdata;
+
+    (void)source;
+    manager_settle(m);
+    manager_update_status(m);
+    return 0;
+}
+
+static bool is_sound(void *context, const char **ret_why)
+{
+    const struct manager *m = context;
+    struct boot now = clock_boot();
+
+    if (!fleet_sound(&m->fleet, now, MANAGER_SLACK_MS, ret_why))
+        return false;
+    if (!m->store || redis_store_sound(m->store, now, MANAGER_SLACK_MS))
+        return true;
+    *ret_why = "a request to Redis has no timer, or one that is overdue";
+    return false;
+}
+
+/* --- start --- */
+
+static int add_sources(struct manager *m)
+{
+    int rc = add_signals(m);
+
+    if (rc >= 0)
+        rc = manager_fleet_timer(m);
+    if (rc >= 0)
+        rc = sd_event_add_post(m->event, &m->after, on_after, m);
+    if (rc >= 0)
+        rc = sd_event_source_set_priority(m->after, PRIORITY_STATUS);
+    if (rc >= 0)
+        rc = health_new(m->event, is_sound, m, &m->health);
+    return rc < 0 ? rc : leftovers_adopt();
+}
+
+int manager_init(struct manager *m, sd_event *event, struct config *config, const struct options *options)
+{
+    *m = (struct manager){ .event = event, .options = options };
+    m->generation = calloc(1, sizeof *m->generation);
+    if (!m->generation) {
+        config_free(config);
+        return -ENOMEM;
+    }
+    m->generation->config = config;
+    manager_port_init(m);
+    text_copy(m->device, sizeof m->device, config->device);
+    fleet_init(&m->fleet, &m->port, m->device, config->max_running);
+    m->run_env = (struct run_env){
+        .event = event,
+        .priority = PRIORITY_RUN,
+        .device = m->device,
+        .user = &m->user,
+        .is_ours = manager_is_ours,
+        .over = manager_run_over,
+        .context = m,
+    };
+    return add_sources(m);
+}
+
+void manager_done(struct manager *m)
+{
+    probe_free(m->probe);
+    reload_free(m->reload);
+    manager_free_jobs(m);
+    fleet_done(&m->fleet);
+    redis_store_free(m->store);
+    health_free(m->health);
+    sd_event_source_disable_unref(m->fleet_timer);
+    sd_event_source_disable_unref(m->stop_timer);
+    sd_event_source_disable_unref(m->after);
+    if (m->generation)
+        config_free(m->generation->config);
+    free(m->generation);
+}
+
+/* The first mistake of an invalid job is said with the job's state, not twice. */
+static bool is_told_with_job(const struct config *c, const char *text)
+{
+    for (size_t i = 0; i < c->job_count; i++)
+        if (c->jobs[i].invalid && text_equal(c->jobs[i].invalid_why, text))
+            return true;
+    return false;
+}
+
+static size_t count_good(const struct config *c)
+{
+    size_t good = 0;
+
+    for (size_t i = 0; i < c->job_count; i++)
+        good += !c->jobs[i].invalid;
+    return good;
+}
+
+static void say_invalid(const struct config *c)
+{
+    for (size_t i = 0; i < c->job_count; i++)
+        if (c->jobs[i].invalid)
+            journal_log(LOG_ERR, (struct journal_field[]){ { "ROTA_JOB", c->jobs[i].name }, { NULL, NULL } },
+                        "%s is invalid, the other %zu jobs run: %s", c->jobs[i].name, count_good(c),
+                        c->jobs[i].invalid_why ? c->jobs[i].invalid_why : "memory is short");
+}
+
+void manager_say_problems(const struct config *c)
+{
+    for (size_t i = 0; i < c->problems.count; i++) {
+        const struct problem *p = &c->problems.items[i];
+        CLEANUP_FREE char *text = config_problem_text(p);
+
+        if (text && !is_told_with_job(c, text))
+            journal_log(p->level == PROBLEM_ERROR ? LOG_ERR : LOG_WARNING, NULL, "%s", text);
+    }
+    say_invalid(c);
+}
+
+static void on_probed(void *context, struct config *config)
+{
+    struct manager *m = context;
+
+    probe_free(m->probe);
+    m->probe = NULL;
+    m->began = true;
+    m->jobs_stale = m->status_stale = true;
+    manager_say_problems(config);
+    if (m->reload_again)
+        manager_reload(m);
+}
+
+int manager_begin(struct manager *m)
+{
+    struct config *c = m->generation->config;
+
+    m->status_stale = true;
+    manager_update_status(m);
+    (void)health_ready(m->health);
+    if (c->job_count == 0) {
+        journal_log(LOG_INFO, NULL, "no jobs yet; ready as %s", m->device);
+        manager_say_problems(c);
+        m->began = true;
+        return 0;
+    }
+    return probe_new(m->event, c, on_probed, m, &m->probe);
+}
+
+/* --- stop --- */
+
+static int on_stop_time(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct manager *m = userdata;
+
+    (void)source;
+    (void)usec;
+    for (const struct device_job *d = m->jobs; d; d = d->next)
+        journal_log(LOG_WARNING, NULL, "%s: %s when rotad's time to stop was over; its lock is left to expire",
+                    d->config->name, d->run ? "still ran" : "was not yet told to Redis");
+    (void)sd_event_exit(m->event, 0);
+    return 0;
+}
+
+void manager_stop_at(struct manager *m, struct boot at)
+{
+    int rc;
+
+    m->stop_at = at;
+    sd_event_source_disable_unref(m->stop_timer);
+    m->stop_timer = NULL;
+    rc = sd_event_add_time(m->event, &m->stop_timer, CLOCK_BOOTTIME, clock_to_us(at), CLOCK_ACCURACY_US, on_stop_time, m);
+    if (rc < 0)
+        (void)sd_event_exit(m->event, 0);
+    else
+        (void)sd_event_source_set_description(m->stop_timer, "stop");
+}
+
+void manager_stop(struct manager *m)
+{
+    struct boot now = clock_boot();
+    int64_t limit_ms = m->generation->config->stop_timeout_ms;
+
+    if (m->stopping)
+        return;
+    m->stopping = true;
+    m->jobs_stale = m->status_stale = true;
+    journal_log(LOG_INFO, NULL, "stopping");
+    (void)health_stopping(m->health, limit_ms);
+    probe_free(m->probe);
+    m->probe = NULL;
+    manager_stop_at(m, boot_add(now, limit_ms));
+    for (struct device_job *d = m->jobs; d; d = d->next)
+        job_leave(&d->job, now, true);
+}
+
+/* --- reload --- */
+
+static int swap_generation(struct manager *m, struct config *config)
+{
+    struct generation *g = calloc(1, sizeof *g), *old = m->generation;
+
+    if (!g)
+        return -ENOMEM;
+    g->config = config;
+    m->generation = g;
+    if (old->users == 0) {
+        config_free(old->config);
+        free(old);
+    }
+    return 0;
+}
+
+/* In this process, after the child has read the same files without harm. */
+static void take_new_config(struct manager *m)
+{
+    struct config_source source = { .file = m->options->config_file, .plugin_dir_default = ROTA_PLUGINDIR };
+    struct config *config = NULL;
+    const char *fixed;
+    int rc = config_load(&source, &config);
+
+    if (rc < 0) {
+        journal_log(LOG_ERR, NULL, "reload: %s; the old configuration stays", strerror(-rc));
+        return;
+    }
+    fixed = config_fixed_change(m->generation->config, config);
+    if (config->problems.errors > 0)
+        journal_log(LOG_ERR, NULL, "reload: the files have changed meanwhile; the old configuration stays");
+    else if (fixed)
+        journal_log(LOG_ERR, NULL, "reload: %s has changed, which takes a restart; the old configuration stays", fixed);
+    else if (swap_generation(m, config) == 0)
+        config = NULL;
+    if (config) {
+        config_free(config);
+        return;
+    }
+    m->fleet.slots = m->generation->config->max_running;
+    journal_set_level(m->generation->config->log_level);
+    m->jobs_stale = true;
+    journal_log(LOG_NOTICE, NULL, "reloaded: %zu jobs", m->generation->config->job_count);
+}
+
+static void on_reloaded(void *context, bool good)
+{
+    struct manager *m = context;
+
+    reload_free(m->reload);
+    m->reload = NULL;
+    if (m->stopping)
+        return;
+    if (good)
+        take_new_config(m);
+    else
+        journal_log(LOG_ERR, NULL, "reload: refused for the mistakes above; the old configuration stays");
+    m->status_stale = true;
+    (void)health_ready(m->health);
+    if (m->reload_again)
+        manager_reload(m);
+}
+
+void manager_reload(struct manager *m)
+{
+    int rc;
+
+    /* The files may have changed since the reload under way, or the probe, has read them. */
+    m->reload_again = m->reload || !m->began;
+    if (m->stopping || m->reload_again)
+        return;
+    (void)health_reloading(m->health);
+    rc = reload_new(m->event, m->options->config_file, on_reloaded, m, &m->reload);
+    if (rc >= 0)
+        return;
+    journal_log(LOG_ERR, NULL, "reload: %s; the old configuration stays", strerror(-rc));
+    (void)health_ready(m->health);
+}

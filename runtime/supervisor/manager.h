@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * supervisor/manager.h: the running rotad: jobs, their runs, the store, the children, in one event loop.
+ * manager.c owns them and takes signals; manager_port.c is the core's way out; manager_jobs.c keeps the set of jobs;
+ * manager_status.c says how it is; reload.c reads a new configuration. */
+#ifndef ROTA_SUPERVISOR_MANAGER_H
+#define ROTA_SUPERVISOR_MANAGER_H
+#include "config/config.h"
+#include "core/job.h"
+#include "redis/store.h"
+#include "supervisor/health.h"
+#include "supervisor/options.h"
+#include "supervisor/probe.h"
+#include "supervisor/run.h"
+#include "supervisor/worker_user.h"
+#include "supervisor/words.h"
+
+/* What may wait for what in the loop: the lower number goes first. */
+enum priority {
+    PRIORITY_STORE = -20, /* replies and renewals */
+    PRIORITY_RUN = -10,   /* guards' words */
+    PRIORITY_CHILD = -9,  /* after the words, so that a guard's last ones are read first */
+    PRIORITY_TIMER = 0,
+    PRIORITY_SIGNAL = 10,
+    PRIORITY_STATUS = 20
+};
+
+/* A loaded configuration and how many jobs still run by it. */
+struct generation {
+    struct config *config;
+    size_t users;
+};
+
+/* A job of this device, with what belongs to it outside the core. */
+struct device_job {
+    struct job job; /* first: the core's pointer is ours */
+    struct manager *manager;
+    struct device_job *next;
+    struct generation *generation;
+    const struct job_config *config; /* in `generation` */
+    sd_event_source *timer;
+    struct run *run; /* the newest; NULL where there is none */
+    struct words_fault fault;
+};
+
+struct run_entry {
+    struct run *run;
+    struct device_job *owner;
+    struct run_entry *next;
+};
+
+struct manager {
+    sd_event *event;
+    const struct options *options;
+    struct generation *generation; /* the present one */
+    struct core_port port;
+    struct fleet fleet;
+    sd_event_source *fleet_timer;
+    struct redis_store *store; /* NULL while there was never a job */
+    struct words_link link_words;
+    enum redis_link_state link_state;
+    struct boot link_since; /* WAITING: when the outage began */
+    struct device_job *jobs;
+    struct run_entry *runs;
+    struct probe *probe;
+    struct reload *reload;
+    struct health *health;
+    char device[DEVICE_NAME_MAX + 1]; /* outlives each configuration */
+    struct worker_user user;
+    bool user_known;
+    struct run_env run_env;
+    sd_event_source *stop_timer, *after;
+    bool began;    /* the probe is done: jobs take turns */
+    bool stopping;
+    bool reload_again; /* asked for while one was under way */
+    struct boot stop_at; /* the loop ends then, whatever is left */
+    bool jobs_stale;     /* manager_settle() has something to do */
+    bool status_stale;
+};
+
+/* Builds everything for `config`, which the manager takes over (also where it fails). 0 or negative errno. `m` must stay where
+ * it is. */
+int manager_init(struct manager *m, sd_event *event, struct config *config, const struct options *options);
+/* READY; then the plugins are probed, and the jobs begin. */
+int manager_begin(struct manager *m);
+void manager_done(struct manager *m);
+
+/* manager_jobs.c: makes the set of jobs that of m->generation, step by step: what runs goes on, and is replaced when it
+ * has ended. Called again after every event; ends the loop when all is told while stopping. */
+void manager_settle(struct manager *m);
+void manager_free_jobs(struct manager *m);
+/* SIGTERM: no new runs; workers are asked, then killed, then reaped, then the store is told; then the loop ends. */
+void manager_stop(struct manager *m);
+/* The loop ends then at the latest. */
+void manager_stop_at(struct manager *m, struct boot at);
+void manager_reload(struct manager *m);
+/* Every mistake of the configuration, to the journal. */
+void manager_say_problems(const struct config *c);
+
+/* manager_port.c */
+void manager_port_init(struct manager *m);
+bool manager_is_ours(void *context, pid_t pid);
+void manager_run_over(void *context, struct run *run);
+int manager_job_timer(struct device_job *d);
+int manager_fleet_timer(struct manager *m);
+/* The store and the workers' user, if they are not there yet: with the first job, so that no jobs means no
+ * traffic. */
+int manager_prepare(struct manager *m);
+
+/* manager_status.c: one line for people, when something has changed. */
+void manager_update_status(struct manager *m);
+
+/* reload.c: the child that reads a new configuration first. */
+struct reload;
+typedef void reload_done(void *context, bool good);
+int reload_new(sd_event *event, const char *config_file, reload_done *done, void *context, struct reload **ret_reload);
+bool reload_child_ended(struct reload *r, pid_t pid, int status);
+pid_t reload_pid(const struct reload *r);
+void reload_free(struct reload *r);
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * The set of jobs follows the configuration: at start, after a reload, while stopping. */
+#include "supervisor/clock.h"
+#include "supervisor/journal.h"
+#include "supervisor/manager.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void generation_release(struct manager *m, struct generation *g)
+{
+    g->users--;
+    if (g->users > 0 || g == m->generation)
+        return;
+    config_free(g->config);
+    free(g);
+}
+
+static void device_job_free(struct device_job *d)
+{
+    struct device_job **at = &d->manager->jobs;
+
+    while (*at != d)
+        at = &(*at)->next;
+    *at = d->next;
+    job_done(&d->job);
+    sd_event_source_disable_unref(d->timer);
+    generation_release(d->manager, d->generation);
+    free(d);
+}
+
+static struct device_job *find(const struct manager *m, const char *name)
+{
+    struct device_job *d = m->jobs;
+
+    while (d && strcmp(d->config->name, name) != 0)
+        d = d->next;
+    return d;
+}
+
+static int create(struct manager *m, const struct job_config *config)
+{
+    struct device_job *d = calloc(1, sizeof *d);
+    int rc;
+
+    if (!d)
+        return -ENOMEM;
+    d->manager = m;
+    d->config = config;
+    rc = manager_job_timer(d);
+    if (rc < 0) {
+        free(d);
+        return rc;
+    }
+    d->generation = m->generation;
+    d->generation->users++;
+    job_init(&d->job, &m->fleet, &config->spec);
+    d->next = m->jobs;
+    m->jobs = d;
+    job_begin(&d->job, clock_boot());
+    return 0;
+}
+
+/* An unchanged job moves over to the present configuration as it is; a changed or removed one takes no more
+ * turns, and its run goes on to the end. */
+static void follow(struct device_job *d)
+{
+    struct manager *m = d->manager;
+    const struct job_config *now = config_find_job(m->generation->config, d->config->name);
+
+    if (d->generation == m->generation)
+        return;
+    if (!now || now->invalid || !config_job_equal(d->config, now)) {
+        if (!d->job.leaving)
+            job_leave(&d->job, clock_boot(), false);
+        return;
+    }
+    if (d->job.leaving)
+        return;
+    generation_release(m, d->generation);
+    d->generation = m->generation;
+    d->generation->users++;
+    d->config = now;
+    job_respecify(&d->job, &now->spec);
+}
+
+static void remove_those_off(struct manager *m)
+{
+    struct device_job *next;
+
+    for (struct device_job *d = m->jobs; d; d = next) {
+        next = d->next;
+        follow(d);
+        if (d->job.state == JOB_OFF && !d->run)
+            device_job_free(d);
+    }
+}
+
+static void add_those_missing(struct manager *m)
+{
+    struct config *c = m->generation->config;
+    int rc;
+
+    for (size_t i = 0; i < c->job_count; i++) {
+        struct job_config *config = &c->jobs[i];
+
+        if (config->invalid || find(m, config->name))
+            continue;
+        rc = manager_prepare(m);
+        if (rc >= 0)
+            rc = create(m, config);
+        if (rc >= 0)
+            continue;
+        journal_log(LOG_ERR, NULL, "%s: not started here: %s", config->name, strerror(-rc));
+        config->invalid = true;
+    }
+}
+
+/* Nothing runs any more, and only the store is still to be told: one time-out is enough for that. */
+static void hurry(struct manager *m)
+{
+    int64_t wait_ms = m->generation->config->redis.command_timeout_ms;
+    struct boot until = boot_add(clock_boot(), wait_ms);
+
+    if (m->runs || m->stop_at.ms <= until.ms)
+        return;
+    manager_stop_at(m, until);
+}
+
+void manager_settle(struct manager *m)
+{
+    if (!m->jobs_stale)
+        return;
+    m->jobs_stale = false;
+    remove_those_off(m);
+    if (!m->stopping) {
+        if (m->began)
+            add_those_missing(m);
+        return;
+    }
+    if (m->jobs)
+        hurry(m);
+    else
+        (void)sd_event_exit(m->event, 0);
+}
+
+void manager_free_jobs(struct manager *m)
+{
+    while (m->runs)
+        manager_run_over(m, m->runs->run);
+    while (m->jobs)
+        device_job_free(m->jobs);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/options.h"
+
+#include "base/text.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#define RUNTIME_DIR_DEFAULT "/run/rota"
+
+enum { OPTION_RUNTIME_DIR = 256, OPTION_CHECK, OPTION_PRINT, OPTION_VERSION, OPTION_HELP };
+
+static const struct option long_options[] = {
+    { "config", required_argument, NULL, 'c' },
+    { "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
+    { "check", no_argument, NULL, OPTION_CHECK },
+    { "print-config", no_argument, NULL, OPTION_PRINT },
+    { "version", no_argument, NULL, OPTION_VERSION },
+    { "help", no_argument, NULL, OPTION_HELP },
+    { NULL, 0, NULL, 0 },
+};
+
+void options_print_help(FILE *out)
+{
+    fputs("rotad [-c FILE] [--runtime-dir DIR] [--check | --print-config]\n"
+          "Runs periodic jobs in turn with the other devices of a fleet.\n"
+          "\n"
+          "  -c, --config FILE   read FILE and the jobs.d folder beside it, instead of\n"
+          "                      /etc/rota/rotad.conf and its three jobs.d folders\n"
+          "  --runtime-dir DIR   folder for the control socket (default /run/rota;\n"
+          "                      $RUNTIME_DIRECTORY goes before it)\n"
+          "  --check             read the configuration, probe the plugins, say what is\n"
+          "                      wrong and when each job is due; exit 78 on a mistake\n"
+          "  --print-config      print the configuration with every default\n"
+          "  --version           print the version\n"
+          "  --help              print this\n",
+          out);
+}
+
+static const char *nearest_option(const char *word)
+{
+    const char *names[sizeof(long_options) / sizeof(long_options[0])];
+    size_t count = 0;
+
+    for (; long_options[count].name; count++)
+        names[count] = long_options[count].name;
+    return text_nearest(word, names, count);
+}
+
+/* `word`: the argument at which getopt stopped. */
+static int say_unknown(const char *word)
+{
+    char shown[80];
+    const char *nearest = NULL;
+
+    if (strncmp(word, "--", 2) == 0)
+        nearest = nearest_option(word + 2);
+    text_escape(shown, sizeof(shown), word, strlen(word));
+    if (nearest)
+        fprintf(stderr, "rotad: there is no option '%s'; did you mean '--%s'?\n", shown, nearest);
+    else
+        fprintf(stderr, "rotad: there is no option '%s'; rotad --help lists all\n", shown);
+    return EX_USAGE;
+}
+
+static int say_no_value(int option)
+{
+    fprintf(stderr, "rotad: %s\n",
+            option == 'c' ? "-c needs a file: -c /etc/rota/rotad.conf"
+                          : "--runtime-dir needs a folder: --runtime-dir " RUNTIME_DIR_DEFAULT);
+    return EX_USAGE;
+}
+
+static int set_mode(struct options *o, enum options_mode mode)
+{
+    if (o->mode != MODE_RUN && o->mode != mode) {
+        fputs("rotad: --check, --print-config, --version and --help do not go together; "
+              "write one of them\n",
+              stderr);
+        return EX_USAGE;
+    }
+    o->mode = mode;
+    return 0;
+}
+
+static int take_value(int option, const char **ret_value)
+{
+    if (*optarg == '\0')
+        return say_no_value(option);
+    *ret_value = optarg;
+    return 0;
+}
+
+static int take_option(struct options *o, int option, char **argv)
+{
+    switch (option) {
+    case 'c':
+        return take_value('c', &o->config_file);
+    case OPTION_RUNTIME_DIR:
+        o->runtime_dir_given = true;
+        return take_value(OPTION_RUNTIME_DIR, &o->runtime_dir);
+    case OPTION_CHECK:
+        return set_mode(o, MODE_CHECK);
+    case OPTION_PRINT:
+        return set_mode(o, MODE_PRINT);
+    case OPTION_VERSION:
+        return set_mode(o, MODE_VERSION);
+    case OPTION_HELP:
+        return set_mode(o, MODE_HELP);
+    case ':':
+        return say_no_value(optopt);
+    default:
+        break;
+    }
+    if (optopt >= OPTION_RUNTIME_DIR) {
+        fprintf(stderr, "rotad: '%s' takes no value\n", argv[optind - 1]);
+        return EX_USAGE;
+    }
+    if (optopt) {
+        char word[] = { '-', (char)optopt, '\0' };
+
+        return say_unknown(word);
+    }
+    return say_unknown(argv[optind - 1]);
+}
+
+/* The service manager's folder goes before the command line's: DESIGN section 8. */
+static int take_environment(struct options *o)
+{
+    const char *list = getenv("RUNTIME_DIRECTORY");
+    size_t length;
+
+    if (!list || *list == '\0' || *list == ':')
+        return 0;
+    length = strcspn(list, ":");
+    if (length >= sizeof(o->runtime_dir_first)) {
+        fprintf(stderr,
+                "rotad: the first folder of $RUNTIME_DIRECTORY has %zu bytes; "
+                "at most %zu are possible\n",
+                length, sizeof(o->runtime_dir_first) - 1);
+        return EX_USAGE;
+    }
+    memcpy(o->runtime_dir_first, list, length);
+    o->runtime_dir_first[length] = '\0';
+    o->runtime_dir = o->runtime_dir_first;
+    return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *ret)
+{
+    int option, r;
+
+    *ret = (struct options){ .mode = MODE_RUN, .runtime_dir = RUNTIME_DIR_DEFAULT };
+    opterr = 0;
+    optind = 0; /* glibc: begin anew, whatever was parsed before */
+    while ((option = getopt_long(argc, argv, ":c:", long_options, NULL)) != -1) {
+        r = take_option(ret, option, argv);
+        if (r != 0)
+            return r;
+    }
+    if (optind < argc) {
+        char shown[80];
+
+        text_escape(shown, sizeof(shown), argv[optind], strlen(argv[optind]));
+        fprintf(stderr, "rotad: '%s' is no option; a configuration file is given by -c FILE\n",
+                shown);
+        return EX_USAGE;
+    }
+    return take_environment(ret);
+}

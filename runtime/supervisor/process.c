@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/process.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Where the guard finds its socket (DESIGN section 3). */
+#define GUARD_SOCKET 3
+
+#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* The order matters: the socket first, since our end may have any number, also below 3. */
+static int add_guard_files(posix_spawn_file_actions_t *files, int socket)
+{
+    int r = posix_spawn_file_actions_adddup2(files, socket, GUARD_SOCKET);
+
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(files, STDERR_FILENO, STDOUT_FILENO);
+    /* On itself, so that it is kept even where it was close-on-exec. */
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(files, STDERR_FILENO, STDERR_FILENO);
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np(files, GUARD_SOCKET + 1);
+    return -r;
+}
+
+/* A session of its own: Ctrl-C at rotad's terminal is rotad's to handle, not the guard's. */
+static int set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t all, none;
+    int r;
+
+    sigfillset(&all);
+    sigemptyset(&none);
+    r = posix_spawnattr_setsigdefault(attributes, &all);
+    if (r == 0)
+        r = posix_spawnattr_setsigmask(attributes, &none);
+    if (r == 0)
+        r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                     POSIX_SPAWN_SETSID);
+    return -r;
+}
+
+/* Only what a program needs to be found and to print: no NOTIFY_SOCKET, no
+ * CREDENTIALS_DIRECTORY, no LD_*. */
+static int spawn_with(const char *program, char *const argv[],
+                      const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attributes,
+                      pid_t *ret_pid)
+{
+    CLEANUP_FREE char *path = NULL, *lang = NULL;
+    const char *our_path = getenv("PATH"), *our_lang = getenv("LANG");
+
+    path = text_print("PATH=%s", our_path && *our_path ? our_path : PATH_DEFAULT);
+    lang = text_print("LANG=%s", our_lang && *our_lang ? our_lang : "C.UTF-8");
+    if (!path || !lang)
+        return -ENOMEM;
+    return -posix_spawn(ret_pid, program, files, attributes, argv,
+                        (char *const[]){ path, lang, NULL });
+}
+
+/* add() says which descriptors the program gets; theirs is handed to it. */
+static int spawn(const char *program, char *const argv[],
+                 int (*add)(posix_spawn_file_actions_t *files, int theirs), int theirs,
+                 pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    int r = -posix_spawn_file_actions_init(&files);
+
+    if (r < 0)
+        return r;
+    r = -posix_spawnattr_init(&attributes);
+    if (r == 0) {
+        r = set_attributes(&attributes);
+        if (r == 0)
+            r = add(&files, theirs);
+        if (r == 0)
+            r = spawn_with(program, argv, &files, &attributes, ret_pid);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    return r;
+}
+
+int process_spawn_guard(const char *guard_path, const char *mode, const char *name, int *ret_fd,
+                        pid_t *ret_pid)
+{
+    /* argv's strings are not const in C, and posix_spawn does not write to them. */
+    char *const argv[] = { (char[]){ "rota-guard" }, (char *)(uintptr_t)mode,
+                           (char *)(uintptr_t)name, NULL };
+    CLEANUP_CLOSE int ours = -1, theirs = -1;
+    int pair[2], r;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+        return -errno;
+    ours = pair[0];
+    theirs = pair[1];
+    r = spawn(guard_path, argv, add_guard_files, theirs, ret_pid);
+    if (r == 0)
+        *ret_fd = cleanup_take_fd(&ours);
+    return r;
+}
+
+static int add_check_files(posix_spawn_file_actions_t *files, int words)
+{
+    int r = posix_spawn_file_actions_adddup2(files, words, STDERR_FILENO);
+
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
+    return -r;
+}
+
+int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid)
+{
+    /* argv's strings are not const in C, and posix_spawn does not write to them. */
+    char *const argv[] = { (char[]){ "rotad" }, (char[]){ "--check" },
+                           config_file ? (char[]){ "-c" } : NULL, (char *)(uintptr_t)config_file,
+                           NULL };
+    CLEANUP_CLOSE int ours = -1, theirs = -1;
+    int ends[2], r;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    ours = ends[0];
+    theirs = ends[1];
+    if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
+        return -errno;
+    r = spawn("/proc/self/exe", argv, add_check_files, theirs, ret_pid);
+    if (r == 0)
+        *ret_fd = cleanup_take_fd(&ours);
+    return r;
+}
+
+/* Cuts the last component off: "/a/b" becomes "/a". */
+static void cut_name(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash)
+        *slash = '\0';
+}
+
+static bool is_installed(const char *folder)
+{
+    char installed[PATH_MAX];
+
+    return strcmp(folder, ROTA_SBINDIR) == 0 ||
+           (realpath(ROTA_SBINDIR, installed) && strcmp(folder, installed) == 0);
+}
+
+const char *process_guard_path(void)
+{
+    static char found[PATH_MAX];
+    char exe[PATH_MAX];
+    ssize_t n;
+
+    if (found[0])
+        return found;
+    text_copy(found, sizeof(found), ROTA_LIBEXECDIR "/rota-guard");
+    n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    if (n <= 0)
+        return found;
+    exe[n] = '\0';
+    cut_name(exe);
+    if (is_installed(exe))
+        return found;
+    cut_name(exe);
+    text_format(found, sizeof(found), "%s/guard/rota-guard", exe);
+    return found;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/run.h"
+#include "base/text.h"
+#include "ipc/messages.h"
+#include "supervisor/clock.h"
+#include "supervisor/journal.h"
+#include "supervisor/leftovers.h"
+#include "supervisor/process.h"
+#include "supervisor/words.h"
+#include <errno.h>
+#include <rota/plugin.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Frames taken in one turn of the loop: a chatty job must not keep the others waiting. */
+#define RUN_FRAMES_MAX 64
+/* Between two rounds of killing what a dead guard left. */
+#define RUN_SWEEP_MS 20
+/* What a process may take to go after SIGKILL before it is called stuck. */
+#define RUN_DYING_MS 100
+
+enum run_phase {
+    RUN_ALIVE,    /* the guard lives and has not said how it ended */
+    RUN_TOLD,     /* ENDED came; the guard goes on only while its tree cannot be killed */
+    RUN_KILLED,   /* the guard was too late and has been killed; it is not reaped yet */
+    RUN_SWEEPING, /* the guard died without a word; what it left is being killed */
+    RUN_OVER
+};
+
+struct run {
+    struct run_env env;
+    struct job *job;
+    pid_t pid;
+    int fd;
+    enum run_phase phase;
+    sd_event_source *io;
+    sd_event_source *wall; /* D + M/2, then the rounds of sweeping */
+    struct boot spawned, swept; /* SWEEPING: since when */
+    bool unclean; /* job_ended() was told so */
+    char death[64]; /* how the guard died */
+    int permille;
+    char progress[256];
+};
+
+/* One frame at a time each way, in the one thread: no need for a pair a run. */
+static struct frame frame, order;
+
+static struct boot wall_at(const struct run *r)
+{
+    return boot_add(r->job->lease.deadline, r->job->spec->timing.margin_ms / 2);
+}
+
+static int set_wall(struct run *r, struct boot at)
+{
+    int rc = sd_event_source_set_time(r->wall, clock_to_us(at));
+
+    if (rc < 0)
+        return rc;
+    return sd_event_source_set_enabled(r->wall, SD_EVENT_ONESHOT);
+}
+
+static void send_order(struct run *r)
+{
+    int rc = frame_send(r->fd, &order);
+
+    /* A guard that is gone is reaped; one that does not read meets its own deadline. */
+    if (rc < 0 && rc != -EPIPE)
+        journal_log(LOG_WARNING, NULL, "%s: its guard takes no message: %s", r->job->spec->name, strerror(-rc));
+}
+
+/* --- ends --- */
+
+static void be_over(struct run *r)
+{
+    r->phase = RUN_OVER;
+    r->env.over(r->env.context, r);
+}
+
+static void tell_end(struct run *r, const struct run_end *end)
+{
+    r->unclean = !end->clean;
+    job_ended(r->job, clock_boot(), end);
+}
+
+static enum run_exit exit_of(enum ended_how how)
+{
+    switch (how) {
+    case ENDED_RETURNED:
+        return RUN_RETURNED;
+    case ENDED_UNLOADABLE:
+        return RUN_UNLOADABLE;
+    case ENDED_UNSTARTED:
+        return RUN_UNSTARTED;
+    default:
+        return RUN_BROKE;
+    }
+}
+
+static enum run_stop stop_of(enum ended_stop stop)
+{
+    switch (stop) {
+    case STOP_OVERRUN:
+        return RUN_STOPPED_OVERRUN;
+    case STOP_DEADLINE:
+        return RUN_STOPPED_DEADLINE;
+    case STOP_NONE:
+        return RUN_NOT_STOPPED;
+    default:
+        return RUN_STOPPED_ORDERED;
+    }
+}
+
+static void on_ended(struct run *r)
+{
+    struct message_ended m;
+
+    if (message_unpack_ended(&frame, &m) < 0 || r->unclean || (r->phase != RUN_ALIVE && r->phase != RUN_KILLED))
+        return;
+    r->phase = RUN_TOLD;
+    sd_event_source_set_enabled(r->wall, SD_EVENT_OFF);
+    tell_end(r, &(struct run_end){
+                    .exit = exit_of(m.how),
+                    .stop = stop_of(m.stop),
+                    .reason = (enum stop_reason)m.reason,
+                    .result = m.result,
+                    .ran_ms = m.ran_ms,
+                    .clean = m.clean,
+                    .detail = m.detail,
+                });
+}
+
+static void tell_broken(struct run *r, bool clean)
+{
+    tell_end(r, &(struct run_end){
+                    .exit = RUN_BROKE,
+                    .ran_ms = boot_between(r->spawned, clock_boot()),
+                    .clean = clean,
+                    .detail = r->death,
+                });
+}
+
+/* The worker died with its guard (PDEATHSIG); grandchildren did not, and are ours now. */
+static void sweep(struct run *r)
+{
+    struct boot now = clock_boot();
+
+    if (leftovers_kill(r->env.is_ours, r->env.context) == 0) {
+        if (r->unclean)
+            job_emptied(r->job, now);
+        else
+            tell_broken(r, true);
+        be_over(r);
+        return;
+    }
+    if (!r->unclean && boot_reached(now, boot_max(wall_at(r), boot_add(r->swept, RUN_DYING_MS))))
+        tell_broken(r, false);
+    set_wall(r, boot_add(now, RUN_SWEEP_MS));
+}
+
+static void kill_guard(struct run *r)
+{
+    journal_log(LOG_ERR, NULL, "%s: its guard did not end it in time and is killed", r->job->spec->name);
+    text_copy(r->death, sizeof r->death, "its guard did not end it in time");
+    r->phase = RUN_KILLED;
+    kill(r->pid, SIGKILL);
+    set_wall(r, boot_add(clock_boot(), RUN_DYING_MS));
+}
+
+static int on_wall(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct run *r = userdata;
+
+    (void)source;
+    (void)usec;
+    if (r->phase == RUN_SWEEPING)
+        sweep(r);
+    else if (r->phase == RUN_KILLED)
+        tell_broken(r, false); /* not even SIGKILL works at once; it is heard of when it is reaped */
+    else
+        kill_guard(r);
+    return 0;
+}
+
+/* --- words of the guard --- */
+
+static void on_started(struct run *r)
+{
+    struct message_started m;
+
+    if (message_unpack_started(&frame, &m) == 0)
+        job_started(r->job, clock_boot(), m.started);
+}
+
+static void on_output(struct run *r)
+{
+    struct message_output m;
+
+    if (message_unpack_output(&frame, &m) == 0)
+        words_output(r->job, LOG_INFO, m.text, m.dropped);
+}
+
+static void on_log(struct run *r)
+{
+    struct message_log m;
+
+    if (message_unpack_log(&frame, &m) == 0)
+        words_output(r->job, m.level < LOG_ERR || m.level > LOG_DEBUG ? LOG_INFO : (int)m.level, m.text, 0);
+}
+
+static void on_progress(struct run *r)
+{
+    struct message_progress m;
+
+    if (message_unpack_progress(&frame, &m) < 0)
+        return;
+    r->permille = m.permille;
+    text_copy(r->progress, sizeof r->progress, m.text ? m.text : "");
+}
+
+/* False at the end of file, or where what came is no frame of a guard's. */
+static bool take_frame(struct run *r, int type)
+{
+    switch (type) {
+    case MESSAGE_STARTED:
+        on_started(r);
+        return true;
+    case MESSAGE_OUTPUT:
+        on_output(r);
+        return true;
+    case MESSAGE_LOG:
+        on_log(r);
+        return true;
+    case MESSAGE_PROGRESS:
+        on_progress(r);
+        return true;
+    case MESSAGE_ENDED:
+        on_ended(r);
+        return true;
+    default:
+        return type > 0; /* a newer guard's message */
+    }
+}
+
+/* True while there may be more to read. */
+static bool read_frames(struct run *r)
+{
+    for (int i = 0; i < RUN_FRAMES_MAX; i++) {
+        int type = frame_receive(r->fd, &frame);
+
+        if (type == -EAGAIN)
+            return false;
+        if (type == -EBADMSG)
+            continue;
+        if (!take_frame(r, type)) {
+            sd_event_source_set_enabled(r->io, SD_EVENT_OFF);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    (void)source;
+    (void)fd;
+    (void)events;
+    read_frames(userdata);
+    return 0;
+}
+
+void run_child_ended(struct run *r, int status)
+{
+    r->pid = 0;
+    while (read_frames(r)) /* its last words may still be in the socket */
+        ;
+    if (r->phase == RUN_TOLD) {
+        if (r->unclean)
+            job_emptied(r->job, clock_boot());
+        be_over(r);
+        return;
+    }
+    if (r->phase == RUN_ALIVE && WIFSIGNALED(status))
+        text_format(r->death, sizeof r->death, "its guard was killed by signal %d", WTERMSIG(status));
+    else if (r->phase == RUN_ALIVE)
+        text_format(r->death, sizeof r->death, "its guard ended with status %d and no word", WEXITSTATUS(status));
+    r->phase = RUN_SWEEPING;
+    r->swept = clock_boot();
+    sweep(r);
+}
+
+/* --- orders to the guard --- */
+
+static void send_start(struct run *r, const struct job_config *config)
+{
+    const struct job *j = r->job;
+    const struct timing *t = &j->spec->timing;
+    const struct worker_user *u = r->env.user;
+
+    message_pack_start(&order, &(struct message_start){
+                                   .plugin_path = config->plugin_path,
+                                   .job = j->spec->name,
+                                   .device = r->env.device,
+                                   .turn_ms = j->turn.ms,
+                                   .fence = (int64_t)j->lease.fence,
+                                   .attempt = j->lease.attempt,
+                                   .attempts = j->spec->attempts,
+                                   .worst_case_ms = t->worst_case_ms,
+                                   .stop_grace_ms = t->stop_grace_ms,
+                                   .margin_ms = t->margin_ms,
+                                   .deadline = j->lease.deadline,
+                                   .purpose = ROTA_FOR_RUN,
+                                   .switch_user = u->other,
+                                   .uid = u->user.uid,
+                                   .gid = u->user.gid,
+                                   .user = u->user.name,
+                                   .home = u->user.home,
+                                   .output_lines = config->output_lines,
+                                   .params = config->params,
+                                   .param_count = config->param_count,
+                               });
+    send_order(r);
+}
+
+static int watch(struct run *r)
+{
+    int rc = sd_event_add_io(r->env.event, &r->io, r->fd, EPOLLIN, on_io, r);
+
+    if (rc < 0)
+        return rc;
+    (void)sd_event_source_set_description(r->io, "guard's words");
+    rc = sd_event_source_set_priority(r->io, r->env.priority);
+    if (rc < 0)
+        return rc;
+    rc = sd_event_add_time(r->env.event, &r->wall, CLOCK_BOOTTIME, clock_to_us(wall_at(r)), CLOCK_ACCURACY_US, on_wall,
+                           r);
+    if (rc < 0)
+        return rc;
+    (void)sd_event_source_set_description(r->wall, "guard's last wall");
+    return sd_event_source_set_priority(r->wall, r->env.priority);
+}
+
+int run_new(const struct run_env *env, struct job *job, const struct job_config *config, struct run **ret_run)
+{
+    struct run *r = calloc(1, sizeof *r);
+    int rc;
+
+    if (!r)
+        return -ENOMEM;
+    r->env = *env;
+    r->job = job;
+    r->permille = -1;
+    r->fd = -1;
+    r->spawned = clock_boot();
+    rc = process_spawn_guard(process_guard_path(), "--run", job->spec->name, &r->fd, &r->pid);
+    if (rc < 0)
+        goto fail;
+    rc = watch(r);
+    if (rc < 0) {
+        /* It has no order yet, sees the end of file and goes; the loop reaps it as a stranger. */
+        goto fail;
+    }
+    send_start(r, config);
+    *ret_run = r;
+    return 0;
+fail:
+    run_free(r);
+    return rc;
+}
+
+void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    sd_event_source_disable_unref(r->io);
+    sd_event_source_disable_unref(r->wall);
+    if (r->fd >= 0)
+        close(r->fd);
+    free(r);
+}
+
+void run_extend(struct run *r)
+{
+    message_pack_deadline(&order, &(struct message_deadline){ .deadline = r->job->lease.deadline });
+    send_order(r);
+    if (r->phase == RUN_ALIVE)
+        set_wall(r, wall_at(r));
+}
+
+void run_stop(struct run *r, enum stop_reason reason)
+{
+    message_pack_stop(&order, &(struct message_stop){ .reason = reason });
+    send_order(r);
+}
+
+pid_t run_pid(const struct run *r)
+{
+    return r->pid;
+}
+
+int run_progress(const struct run *r, const char **ret_text)
+{
+    *ret_text = r->progress;
+    return r->permille;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * supervisor/run.h: one run's guard, from its start to the last of its tree, as the supervisor sees it.
+ *
+ * The guard does the work. This side starts it, passes the deadline on, takes its words, and is the last
+ * wall: where the guard does not end its tree by D + M/2, or dies, the tree is killed from here (rotad is the subreaper above
+ * its guards, so what they leave becomes its child). */
+#ifndef ROTA_SUPERVISOR_RUN_H
+#define ROTA_SUPERVISOR_RUN_H
+#include "config/config.h"
+#include "core/job.h"
+#include "supervisor/worker_user.h"
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+struct run;
+
+struct run_env {
+    sd_event *event;
+    int64_t priority;
+    const char *device;
+    const struct worker_user *user;
+    /* Processes that rotad itself started and still has: not to be taken for leftovers. */
+    bool (*is_ours)(void *context, pid_t pid);
+    /* The run is over in every sense and may be freed; never called from run_new(). */
+    void (*over)(void *context, struct run *run);
+    void *context;
+};
+
+/* Starts the job's granted run. 0, or negative errno: nothing was started. `job` gets job_started(), job_ended() and,
+ * where that was unclean, job_emptied(). */
+int run_new(const struct run_env *env, struct job *job, const struct job_config *config, struct run **ret_run);
+void run_free(struct run *r);
+
+/* D has moved. */
+void run_extend(struct run *r);
+void run_stop(struct run *r, enum stop_reason reason);
+pid_t run_pid(const struct run *r);
+/* The guard was reaped. */
+void run_child_ended(struct run *r, int status);
+/* The latest progress(): permille or -1, and text (untrusted), "" where there was none. */
+int run_progress(const struct run *r, const char **ret_text);
+#endif
