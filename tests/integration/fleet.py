@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: MIT
+"""Whole devices: rotad processes with a folder, a configuration and a log of their own, which share a Redis.
+
+The jobs' programs write what they do into the fleet's ledger: the account that rotad has no part in.
+Every process of a fleet carries the fleet's folder in its command line or its environment, so that what is
+left of it is found, whoever started it.
+"""
+import calendar
+import collections
+import getpass
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import redis_server
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
+ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
+PLUGINS = BUILD / "plugins"
+TEST_PLUGINS = BUILD / "tests" / "integration" / "plugins"
+
+SANITIZED = os.environ.get("ROTA_SANITIZED") == "1" or "asan" in BUILD.name
+SLOWNESS = 4 if SANITIZED else 1
+
+PREFIX = "test:"
+# One turn that is due, and no next one in the life of a test.
+ONCE = {"every": "366d", "catch_up": "366d"}
+ONCE_MS = 366 * 86_400_000
+# L = 3.85 s, never renewed: time enough on a busy machine.
+SHORT = {"plugin": "exec", "worst_case": "2s", "stop_grace": "300ms", "retry_delay": "0s"}
+# L = 3 s, renewed every second; the worker is asked to stop 550 ms before its end.
+RENEWED = {"plugin": "exec", "worst_case": "30s", "stop_grace": "300ms", "lease": "3s", "retry_delay": "0s"}
+RENEWED_LEASE = 3.0
+
+Line = collections.namedtuple("Line", "at level text")
+Entry = collections.namedtuple("Entry", "what job turn attempt pid at")
+
+LINE = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})Z (\w+): (.*)$")
+
+
+def wait_for(condition, within, what):
+    return redis_server.wait_for(condition, within * SLOWNESS, what)
+
+
+def now_ms():
+    return time.time_ns() // 1_000_000
+
+
+def conf_value(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, dict):
+        return "{\n" + conf_text(value) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[ " + ", ".join(conf_value(each) for each in value) + " ]"
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def conf_text(settings):
+    return "".join(f"{key} = {conf_value(value)};\n" for key, value in settings.items())
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def children_of(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(word) for word in text.split()]
+
+
+def marked_processes(folder):
+    """Those that carry the folder's name, zombies left out: {pid: command line}."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            if str(folder).encode() in command + (entry / "environ").read_bytes():
+                found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+    return {pid: command for pid, command in found.items() if is_alive(pid)}
+
+
+class Device:
+    """One rotad. Nothing runs before start()."""
+
+    def __init__(self, fleet, name, jobs, top):
+        self.fleet, self.name, self.top = fleet, name, top
+        self.folder = fleet.folder / name
+        self.conf, self.log = self.folder / "rotad.conf", self.folder / "log"
+        self.folder.mkdir()
+        self.process = None
+        self.write(jobs)
+
+    def write(self, jobs, **top):
+        """The configuration, whole, put in place by a rename. A text stands for a jobs group of its own."""
+        settings = {
+            "prefix": PREFIX, "device": self.name, "job_user": getpass.getuser(),
+            "plugin_dir": [self.fleet.plugins], "log_level": "debug", "stop_timeout": "10s",
+            "redis": {"address": self.fleet.redis.address, "connect_timeout": "300ms",
+                      "command_timeout": "300ms", "backoff_min": "50ms", "backoff_max": "1s"},
+        }
+        settings.update(self.top)
+        settings.update(top)
+        text = conf_text({key: value for key, value in settings.items() if value is not None})
+        if jobs is not None:
+            text += jobs if isinstance(jobs, str) else conf_text({"jobs": jobs})
+        self.write_text(text)
+
+    def write_text(self, text):
+        fresh = self.folder / "fresh"
+        fresh.write_text(text)
+        fresh.rename(self.conf)
+
+    def command(self, *options):
+        return [str(ROTAD), "-c", str(self.conf), "--runtime-dir", str(self.folder / "run"), *options]
+
+    def start(self, **environment):
+        mark = {"PATH": f"{self.folder}:/usr/sbin:/usr/bin:/sbin:/bin"}
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                env={**os.environ, **mark, **environment})
+        return self
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, within=10):
+        """Asks it to end, and returns its exit status."""
+        self.signal(signal.SIGTERM)
+        return self.ended(within)
+
+    def ended(self, within=10):
+        wait_for(lambda: self.process.poll() is not None, within, f"{self.name} ends")
+        return self.process.returncode
+
+    def runs(self):
+        return self.process is not None and self.process.poll() is None
+
+    def check(self):
+        """rotad --check of its files."""
+        return subprocess.run(self.command("--check"), capture_output=True, text=True, check=False,
+                              timeout=30 * SLOWNESS)
+
+    def output(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def lines(self, pattern=""):
+        """What it logged: the lines whose sentence has the pattern."""
+        found = []
+        for raw in self.output().splitlines():
+            match = LINE.match(raw)
+            if match and re.search(pattern, match[4]):
+                stamp = calendar.timegm(time.strptime(match[1], "%Y-%m-%dT%H:%M:%S"))
+                found.append(Line(stamp * 1000 + int(match[2]), match[3], match[4]))
+        return found
+
+    def complaints(self):
+        """What it logged as a warning or an error while it ran; what it says of its files is not among it."""
+        return [line for line in self.lines() if line.level in ("error", "warning") and str(self.conf) not in line.text]
+
+    def wait_line(self, pattern, within=10, count=1):
+        """The count-th line that has the pattern."""
+        def there():
+            lines = self.lines(pattern)
+            return lines[count - 1] if len(lines) >= count else None
+        return wait_for(there, within, f"{self.name} says /{pattern}/ {count} times")
+
+    def guards(self):
+        """The pids of its children: guards, each above one worker."""
+        return children_of(self.pid)
+
+
+class Fleet:
+    def __init__(self, redis):
+        self.redis = redis
+        self.client = redis.client()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rota-fleet-"))
+        self.devices = []
+        self.ledger = self.folder / "ledger"
+        self.ledger.touch()
+        # rotad takes plugins only from folders that nobody else can write: these are copies.
+        self.plugins = self.folder / "plugins"
+        self.plugins.mkdir(mode=0o755)
+        for folder in (PLUGINS, TEST_PLUGINS):
+            for plugin in folder.glob("*.so"):
+                shutil.copy(plugin, self.plugins)
+
+    def device(self, jobs, name=None, **top):
+        """A device that is not started yet. Jobs: {name: settings}, or the text of the jobs group."""
+        device = Device(self, name or f"gate-{len(self.devices) + 1}", jobs, top)
+        self.devices.append(device)
+        return device
+
+    def body(self, name, text="", **params):
+        """Params of exec: a shell program that notes its begin and, if it gets there, its end."""
+        path = self.folder / f"{name}.sh"
+        path.write_text(f"""export ROTA_TEST='{self.folder}'
+note() {{ echo "$1 $ROTA_JOB $ROTA_TURN $ROTA_ATTEMPT $$ $(date +%s%3N)" >>'{self.ledger}'; }}
+note begin
+{text}
+note end
+""")
+        return {"params": {"command": ["/bin/sh", path], **params}}
+
+    def entries(self, what="", job=""):
+        """The ledger, whole lines only; what and job choose."""
+        whole = self.ledger.read_text().rpartition("\n")[0]
+        entries = [Entry(w, j, int(turn), int(attempt), int(pid), int(at)) for w, j, turn, attempt, pid, at
+                   in (line.split() for line in whole.splitlines())]
+        return [e for e in entries if what in ("", e.what) and job in ("", e.job)]
+
+    def wait_entry(self, what, job="", within=10, count=1):
+        def there():
+            entries = self.entries(what, job)
+            return entries[count - 1] if len(entries) >= count else None
+        return wait_for(there, within, f"the ledger has {what} of {job or 'a job'} {count} times")
+
+    @staticmethod
+    def key(job, kind):
+        return f"{PREFIX}{{{job}}}:{kind}"
+
+    def lock(self, job):
+        return self.client.get(self.key(job, "lock"))
+
+    def claim(self, job):
+        return self.client.hgetall(self.key(job, "claim"))
+
+    def history(self, job):
+        return [fields for _, fields in self.client.xrange(self.key(job, "history"))]
+
+    def wait_history(self, job, count=1, within=10):
+        def there():
+            entries = self.history(job)
+            return entries if len(entries) >= count else None
+        return wait_for(there, within, f"the history of {job} has {count} entries")
+
+    def make_due(self, *jobs):
+        """Writes what a device would have written after an earlier turn. With ONCE its latest turn is then due."""
+        turn = now_ms() // ONCE_MS * ONCE_MS - ONCE_MS
+        for job in jobs:
+            self.client.hset(self.key(job, "claim"), mapping={
+                "v": 1, "turn": turn, "attempt": 1, "token": "earlier:" + "0" * 32, "state": "succeeded",
+                "fence": 1, "done": turn, "retry": 0, "ended": turn})
+
+    def left(self):
+        return marked_processes(self.folder)
+
+    def close(self):
+        try:
+            self._stop_devices()
+            wait_for(lambda: not self.left(), 3, f"nothing is left of the fleet: {self.left()}")
+        finally:
+            for pid in self.left():
+                os.kill(pid, signal.SIGKILL)
+            for device in self.devices:
+                print(f"--- log of {device.name}\n{device.output()}")
+            print(f"--- ledger\n{self.ledger.read_text()}")
+            self.client.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _stop_devices(self):
+        """Each that still runs has to end well when it is asked; sanitizers speak by the exit status."""
+        running = [device for device in self.devices if device.runs()]
+        for device in running:
+            device.signal(signal.SIGCONT)
+            device.signal(signal.SIGTERM)
+        try:
+            statuses = [device.ended(15) for device in running]
+        finally:
+            for device in running:
+                device.kill()
+        assert statuses == [0] * len(running)

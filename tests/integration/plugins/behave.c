@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT
+ * A plugin that behaves in the way that its parameter `as` names: for the guard's tests. */
+#include <rota/plugin.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const struct rota_param params[] = {
+    { .name = "as", .type = ROTA_STRING, .flags = ROTA_REQUIRED, .help = "The way." },
+    { .name = "number", .type = ROTA_INTEGER, .def = "0", .help = "What some ways need." },
+    { .name = "file", .type = ROTA_STRING, .flags = ROTA_PATH, .help = "What some ways write." },
+    { .name = NULL },
+};
+
+static void nap_ms(long ms)
+{
+    struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+static void hang(void)
+{
+    for (;;)
+        nap_ms(1000);
+}
+
+static void note_pid(const struct rota_run *r)
+{
+    FILE *f = fopen(rota_string(r, "file"), "a");
+
+    if (f) {
+        fprintf(f, "%d\n", (int)getpid());
+        fclose(f);
+    }
+}
+
+/* A daemon by the book, which holds stdout open: two forks and a session of its own. */
+static void daemonise(const struct rota_run *r)
+{
+    if (fork() != 0)
+        return;
+    setsid();
+    if (fork() != 0)
+        _exit(0);
+    signal(SIGTERM, SIG_IGN);
+    note_pid(r);
+    hang();
+}
+
+static void wait_for_lines(const struct rota_run *r, int wanted)
+{
+    for (;;) {
+        FILE *f = fopen(rota_string(r, "file"), "r");
+        int lines = 0, c;
+
+        while (f && (c = fgetc(f)) != EOF)
+            lines += c == '\n';
+        if (f)
+            fclose(f);
+        if (lines >= wanted)
+            return;
+        nap_ms(5);
+    }
+}
+
+static int as_tree(const struct rota_run *r)
+{
+    note_pid(r);
+    daemonise(r);
+    if (fork() == 0) {
+        signal(SIGTERM, SIG_IGN);
+        note_pid(r);
+        if (fork() == 0)
+            note_pid(r);
+        hang();
+    }
+    wait_for_lines(r, 4);
+    rota_log(r, ROTA_INFO, "ready");
+    hang();
+    return ROTA_SUCCEEDED;
+}
+
+static int as_leaver(const struct rota_run *r)
+{
+    daemonise(r);
+    wait_for_lines(r, 1);
+    return ROTA_SUCCEEDED;
+}
+
+/* Each process lives for some milliseconds, then its child goes on: there are always as many, and never the same. */
+static void move_on(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    for (;;) {
+        nap_ms(10);
+        if (fork() > 0)
+            _exit(0);
+    }
+}
+
+static int as_bomb(const struct rota_run *r)
+{
+    for (int64_t i = 0; i < rota_integer(r, "number"); i++)
+        if (fork() == 0)
+            move_on();
+    rota_log(r, ROTA_INFO, "ready");
+    hang();
+    return ROTA_SUCCEEDED;
+}
+
+static int as_fds(const struct rota_run *r)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    char path[64], target[256];
+    struct dirent *entry;
+
+    (void)r;
+    while (folder && (entry = readdir(folder))) {
+        ssize_t n;
+
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(folder))
+            continue;
+        snprintf(path, sizeof(path), "/proc/self/fd/%.20s", entry->d_name);
+        n = readlink(path, target, sizeof(target) - 1);
+        printf("%s %.*s\n", entry->d_name, n > 0 ? (int)n : 1, n > 0 ? target : "?");
+    }
+    closedir(folder);
+    return ROTA_SUCCEEDED;
+}
+
+static int as_surroundings(const struct rota_run *r)
+{
+    char cwd[256];
+    gid_t groups[32];
+    sigset_t blocked;
+    mode_t mask = umask(0);
+    int count = getgroups(32, groups), ignored = 0;
+
+    (void)r;
+    for (char **at = environ; *at; at++)
+        printf("env %s\n", *at);
+    printf("cwd %s\numask %03o\nuid %u\ngid %u\n", getcwd(cwd, sizeof(cwd)), mask, geteuid(),
+           getegid());
+    for (int i = 0; i < count; i++)
+        printf("group %u\n", groups[i]);
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    for (int signo = 1; signo < NSIG; signo++) {
+        struct sigaction action;
+
+        ignored += sigaction(signo, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+        ignored += sigismember(&blocked, signo) == 1;
+    }
+    printf("blocked or ignored %d\nleader %d\nnnp %d\n", ignored, getsid(0) == getpid(),
+           prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+    return ROTA_SUCCEEDED;
+}
+
+static int as_stopping(const struct rota_run *r)
+{
+    struct pollfd fd = { .fd = r->stop_fd, .events = POLLIN };
+
+    rota_log(r, ROTA_INFO, "ready");
+    while (poll(&fd, 1, -1) < 0)
+        continue;
+    /* The thread of the host sets the flag at about the same time. */
+    for (int i = 0; i < 500 && !rota_should_stop(r); i++)
+        nap_ms(10);
+    return rota_fail(r, rota_should_stop(r) ? ROTA_DECLINED : ROTA_FAILED, "asked to stop");
+}
+
+static int as_interrupted(const struct rota_run *r)
+{
+    rota_log(r, ROTA_INFO, "ready");
+    poll(NULL, 0, -1);
+    return rota_should_stop(r) ? ROTA_DECLINED : ROTA_FAILED;
+}
+
+static int as_flood(const struct rota_run *r)
+{
+    for (int64_t i = 0; i < rota_integer(r, "number"); i++)
+        printf("line %lld\n", (long long)i);
+    return ROTA_SUCCEEDED;
+}
+
+static int as_long_line(const struct rota_run *r)
+{
+    for (int64_t i = 0; i < rota_integer(r, "number"); i++)
+        putchar('x');
+    putchar('\n');
+    fwrite("a\0b\n", 1, 4, stdout);
+    fputs("no end", stderr);
+    return ROTA_FAILED;
+}
+
+static int as_chatty(const struct rota_run *r)
+{
+    for (int i = 0; i <= 1000; i++)
+        rota_progress(r, i / 1000.0, i == 1000 ? "all" : "part");
+    rota_log(r, ROTA_WARNING, "half %d", 5);
+    return ROTA_SUCCEEDED;
+}
+
+static int as_clock(const struct rota_run *r)
+{
+    printf("%lld %lld\n", (long long)r->lease_left_ms(r), (long long)r->budget_left_ms(r));
+    return ROTA_SUCCEEDED;
+}
+
+static int as_run(const struct rota_run *r)
+{
+    printf("%s %s %lld %llu %u %u %u %u\n", r->job, r->device, (long long)r->turn_ms,
+           (unsigned long long)r->fence, r->attempt, r->attempts, r->purpose,
+           r->size == sizeof(*r) && ROTA_HAS(r, fail));
+    return ROTA_SUCCEEDED;
+}
+
+static int as_closer(const struct rota_run *r)
+{
+    (void)r;
+    for (int fd = 0; fd < 64; fd++)
+        close(fd);
+    return ROTA_SUCCEEDED;
+}
+
+static int as_hog(const struct rota_run *r)
+{
+    (void)r;
+    for (;;)
+        if (!malloc(1 << 20))
+            abort();
+}
+
+static int as_defiant(const struct rota_run *r)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    note_pid(r);
+    rota_log(r, ROTA_INFO, "ready");
+    for (;;)
+        continue;
+}
+
+/* Its child comes back from run() too; only the worker speaks. */
+static int as_twins(const struct rota_run *r)
+{
+    (void)r;
+    if (fork() == 0)
+        return ROTA_REFUSED;
+    nap_ms(100);
+    return ROTA_SUCCEEDED;
+}
+
+static int as_answer(const struct rota_run *r)
+{
+    return (int)rota_integer(r, "number");
+}
+
+static int as_failing(const struct rota_run *r)
+{
+    return rota_fail(r, ROTA_FAILED, "cannot open %s", "it");
+}
+
+static int as_crash(const struct rota_run *r)
+{
+    (void)r;
+    fputs("last words\n", stderr);
+    raise(SIGSEGV);
+    return ROTA_SUCCEEDED;
+}
+
+static int as_exit(const struct rota_run *r)
+{
+    exit((int)rota_integer(r, "number"));
+}
+
+static int as_undeclared(const struct rota_run *r)
+{
+    return rota_string(r, "nowhere") == NULL;
+}
+
+static int as_mistyped(const struct rota_run *r)
+{
+    return (int)rota_duration_ms(r, "number");
+}
+
+static const struct {
+    const char *name;
+    int (*run)(const struct rota_run *);
+} ways[] = {
+    { "tree", as_tree },         { "leaver", as_leaver },     { "bomb", as_bomb },
+    { "fds", as_fds },           { "surroundings", as_surroundings },
+    { "stopping", as_stopping }, { "interrupted", as_interrupted },
+    { "flood", as_flood },       { "long_line", as_long_line }, { "chatty", as_chatty },
+    { "clock", as_clock },       { "run", as_run },           { "closer", as_closer },
+    { "hog", as_hog },           { "defiant", as_defiant },   { "twins", as_twins },
+    { "answer", as_answer },     { "failing", as_failing },   { "crash", as_crash },
+    { "exit", as_exit },         { "undeclared", as_undeclared }, { "mistyped", as_mistyped },
+};
+
+static int run(const struct rota_run *r)
+{
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        if (strcmp(ways[i].name, rota_string(r, "as")) == 0)
+            return ways[i].run(r);
+    return rota_fail(r, ROTA_REFUSED, "no such way: %s", rota_string(r, "as"));
+}
+
+ROTA_PLUGIN(.name = "behave", .version = "1", .summary = "Behaves.", .params = params, .run = run);

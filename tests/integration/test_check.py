@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: MIT
+"""rotad --check and --print-config: what they say, where, with which exit status, and that they leave nothing."""
+import os
+import re
+import shutil
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
+ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
+GUARD = BUILD / "runtime" / "guard" / "rota-guard"
+INCLUDE = ROOT / "plugins" / "include"
+
+OK, USAGE, OSERR, CONFIG = 0, 64, 71, 78
+# A plugin may take 5 s in a probe; the rest is for a busy machine.
+PROBE_LIMIT_S = 14
+
+PLUGINS = {
+    "good": """
+        static const struct rota_param params[] = {
+            { "text", ROTA_STRING, ROTA_REQUIRED, NULL, NULL, NULL, NULL, "A text." },
+            { "pause", ROTA_DURATION, 0, "1s", NULL, "1m", NULL, "A pause." },
+            { NULL, 0, 0, NULL, NULL, NULL, NULL, NULL },
+        };
+        static int run(const struct rota_run *r) { (void)r; return ROTA_SUCCEEDED; }
+        static int check(const struct rota_run *r)
+        {
+            if (rota_string(r, "text")[0] == '!')
+                return rota_fail(r, ROTA_REFUSED, "text begins with an exclamation mark");
+            return ROTA_SUCCEEDED;
+        }
+        ROTA_PLUGIN(.name = "good", .version = "1", .summary = "s", .params = params, .run = run,
+                    .check = check);
+        """,
+    "dies": """
+        static int run(const struct rota_run *r) { (void)r; return ROTA_SUCCEEDED; }
+        __attribute__((constructor)) static void die(void) { __builtin_trap(); }
+        ROTA_PLUGIN(.name = "dies", .version = "1", .summary = "s", .run = run);
+        """,
+    "hangs": """
+        static int run(const struct rota_run *r) { (void)r; return ROTA_SUCCEEDED; }
+        __attribute__((constructor)) static void hang(void) { for (;;) { __asm__ volatile(""); } }
+        ROTA_PLUGIN(.name = "hangs", .version = "1", .summary = "s", .run = run);
+        """,
+    "lacks": """
+        int of_nobody(void);
+        static int run(const struct rota_run *r) { (void)r; return of_nobody(); }
+        ROTA_PLUGIN(.name = "lacks", .version = "1", .summary = "s", .run = run);
+        """,
+    "other": """
+        static int run(const struct rota_run *r) { (void)r; return ROTA_SUCCEEDED; }
+        const struct rota_plugin rota_plugin = { .abi = 999, .size = sizeof(struct rota_plugin),
+            .param_size = sizeof(struct rota_param), .name = "other", .version = "1",
+            .summary = "s", .run = run };
+        """,
+    "mute": "int nothing_of_rota = 1;",
+}
+
+HEAD = """prefix = "acme:";
+device = "gate-1";
+redis = {{ address = "unix:/nonexistent/redis.sock"; }};
+plugin_dir = [ "{plugins}" ];
+"""
+
+
+@pytest.fixture(scope="session")
+def plugins(tmp_path_factory):
+    """The folder of the plugins above, built; with a text file that is no plugin."""
+    folder = tmp_path_factory.mktemp("plugins")
+    for name, source in PLUGINS.items():
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-I", INCLUDE, "-x", "c", "-", "-o", folder / f"{name}.so"],
+            input='#include <rota/plugin.h>\n' + source, text=True, check=True)
+    (folder / "prose.so").write_text("This is no plugin.\n")
+    return folder
+
+
+@pytest.fixture
+def conf(tmp_path, plugins):
+    """Writes a configuration whose jobs begin at line 5 and returns its path."""
+    def write(jobs, head=HEAD):
+        path = tmp_path / "rotad.conf"
+        path.write_text(head.format(plugins=plugins) + jobs)
+        return path
+    return write
+
+
+def job(name, plugin="good", every="1h", worst="10s", params='text = "x";', more=""):
+    """One line."""
+    return (f'{name} = {{ plugin = "{plugin}"; every = "{every}"; worst_case = "{worst}"; {more} '
+            f"params = {{ {params} }}; }};\n")
+
+
+def jobs(*lines):
+    return "jobs = {\n" + "".join(lines) + "};\n"
+
+
+def rotad(path, *args, program=ROTAD, **more):
+    """Runs it with -c FILE where FILE lies, and makes sure that no process of it is left."""
+    mark = f"C.{uuid.uuid4().hex}"
+    done = subprocess.run([program, "-c", path.name, *args], cwd=path.parent, text=True,
+                          env={"PATH": os.environ["PATH"], "LANG": mark}, timeout=60,
+                          **{"capture_output": True, **more})
+    assert wait_for(lambda: not marked(mark)), f"left behind: {marked(mark)}"
+    return done
+
+
+def marked(mark):
+    """The processes that have the mark in their environment: guards and what they forked."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "comm").read_text().strip())
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(condition, limit_s=10):
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_good_jobs(conf):
+    path = conf(jobs(job("brief", every="20s", worst="1s", more='offset = "7s";'),
+                     job("lone", worst="1s", more="attempts = 1;"),
+                     job("long", worst="10m")))
+    done = rotad(path, "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    assert re.fullmatch(
+        r"""Turns are in UTC, by this device's own clock\.
+
+brief
+  next      \d{4}-\d\d-\d\d \d\d:\d\d:[024]7, (?:[-\d]+ )?\d\d:\d\d:[024]7, (?:[-\d]+ )?\d\d:\d\d:[024]7
+  timing    worst case 1(?:\.0)? s, lease 10(?:\.3)? s, grace 5(?:\.0)? s, never renewed
+  takeover  a crash is taken over within 1[12](?:\.\d)? s, 3 attempts in all
+
+lone
+  next      \d{4}-\d\d-\d\d \d\d:00, (?:[-\d]+ )?\d\d:00, (?:[-\d]+ )?\d\d:00
+  timing    .*
+  takeover  none: after a crash the turn is not tried again \(attempts = 1\)
+
+long
+  next      .*
+  timing    worst case 10 min, lease 1 min, grace 5(?:\.0)? s, renewed every 20 s
+  takeover  a crash is taken over within (?:1 min 2 s|62 s), 3 attempts in all
+
+rotad\.conf: 3 jobs, all good
+""", done.stdout), done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+def test_turns_are_those_of_the_grid(conf):
+    before = time.time()
+    done = rotad(conf(jobs(job("daily", every="1d", more='offset = "2h30m";'))), "--check")
+    first = int((before - 9000) // 86400 + 1) * 86400 + 9000
+    turns = [time.strftime("%Y-%m-%d %H:%M", time.gmtime(first + i * 86400)) for i in range(3)]
+    assert f"  next      {', '.join(turns)}\n" in done.stdout
+
+
+def test_every_mistake_in_the_order_of_the_file(conf):
+    path = conf(jobs(job("alpha", params="", every="1h"),                     # 6: text is missing
+                     job("beta", worst="10"),                                 # 7: no unit
+                     'gamma = {\n  plugin = "good";\n  every = "1h";\n'       # 8
+                     '  worst_case = "1s";\n  params = {\n'
+                     '    text = "!";\n    pause = "2m";\n'                   # 14: too long
+                     '    txet = "x"; }; };\n',                               # 15: unknown
+                     job("omega")))
+    done = rotad(path, "--check")
+    assert done.returncode == CONFIG
+    problems = done.stderr.splitlines()
+    places = [int(re.match(r"rotad\.conf:(\d+): job '\w+': ", line)[1]) for line in problems]
+    assert places == sorted(places), problems
+    assert {6, 7, 14, 15} <= set(places), problems
+    assert "text" in problems[places.index(6)]
+    assert '"10s"' in problems[places.index(7)]
+    assert "'text'" in problems[places.index(15)], "no nearest name"
+    assert done.stdout.endswith(f"rotad.conf: {len(problems)} mistakes\n")
+    assert re.findall(r"^\w+$", done.stdout, re.M) == ["omega"]
+
+
+def test_what_check_says(conf):
+    done = rotad(conf(jobs(job("alpha", params='text = "!";'))), "--check")
+    assert done.returncode == CONFIG
+    assert re.fullmatch(r"rotad\.conf:6: job 'alpha': .*text begins with an exclamation mark.*\n",
+                        done.stderr)
+    assert done.stdout == "rotad.conf: 1 mistake\n"
+
+
+@pytest.mark.parametrize("plugin, said", [
+    ("dies", r"signal|SIGILL|SIGTRAP"),
+    ("hangs", r"\d s"),
+    ("lacks", r"of_nobody"),
+    ("other", r"999"),
+    ("mute", r"rota_plugin"),
+    ("prose", r"."),
+    ("absent", r"is not in"),
+])
+def test_a_bad_plugin_costs_its_own_job(conf, plugin, said):
+    begin = time.monotonic()
+    done = rotad(conf(jobs(job("alpha", plugin, params=""), job("omega"))), "--check")
+    assert time.monotonic() - begin < PROBE_LIMIT_S
+    assert done.returncode == CONFIG
+    assert re.fullmatch(rf"rotad\.conf:6: job 'alpha': .*(?:{said}).*\n", done.stderr), done.stderr
+    assert re.findall(r"^\w+$", done.stdout, re.M) == ["omega"]
+
+
+def test_each_job_of_a_bad_plugin_says_so(conf):
+    done = rotad(conf(jobs(*[job(f"job{i}", "dies", params="") for i in range(3)])), "--check")
+    assert done.returncode == CONFIG
+    assert [line.split(":")[1] for line in done.stderr.splitlines()] == ["6", "7", "8"]
+
+
+def test_a_warning_does_not_fail(conf):
+    done = rotad(conf(jobs(job("slow", every="1m", worst="2m"))), "--check")
+    assert done.returncode == OK
+    assert re.fullmatch(r"rotad\.conf:\d+: job 'slow': .* \(a warning\)\n", done.stderr), done.stderr
+    assert done.stdout.endswith("rotad.conf: 1 job, all good, 1 warning\n")
+
+
+def test_no_jobs(conf):
+    done = rotad(conf(""), "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    assert done.stdout == "rotad.conf: no jobs yet, all good\n"
+
+
+@pytest.mark.parametrize("mode", ["--check", "--print-config"])
+def test_a_file_that_is_not_there(tmp_path, mode):
+    done = rotad(tmp_path / "rotad.conf", mode)
+    assert done.returncode == CONFIG
+    assert done.stderr.startswith("rotad.conf: ")
+    assert "jobs = " not in done.stdout
+
+
+def test_output_that_cannot_be_written(conf):
+    path = conf(jobs(job("alpha")))
+    for mode in "--check", "--print-config":
+        with open("/dev/full", "w") as full:
+            done = rotad(path, mode, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == OSERR
+        assert re.fullmatch(r"rotad: .* cannot be (written|printed): .*\n", done.stderr)
+
+
+def neighbours(tmp_path, guard):
+    """A rotad that finds this script as its guard: a build folder of its own."""
+    (tmp_path / "supervisor").mkdir()
+    (tmp_path / "guard").mkdir()
+    shutil.copy(ROTAD, tmp_path / "supervisor" / "rotad")
+    if guard is not None:
+        script = tmp_path / "guard" / "rota-guard"
+        script.write_text(f"#!/bin/sh\n{guard}\n")
+        script.chmod(0o755)
+    return tmp_path / "supervisor" / "rotad"
+
+
+@pytest.mark.parametrize("guard, said", [
+    (None, "cannot be started: No such file or directory"),
+    ("exit 3", "rota-guard ended with exit status 3"),
+    ("kill -SEGV $$", r"rota-guard was ended by signal 11 \(Segmentation fault\)"),
+    ("exec 3>&-; exec sleep 600", "rota-guard gave no answer within 15 s"),
+])
+def test_a_guard_that_does_not_do_its_part(conf, tmp_path, guard, said):
+    path = conf(jobs(job("alpha"), job("beta")))
+    done = rotad(path, "--check", program=neighbours(tmp_path, guard))
+    assert done.returncode == CONFIG
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2
+    for line, name, number in zip(lines, ("alpha", "beta"), (6, 7)):
+        assert re.fullmatch(rf"rotad\.conf:{number}: job '{name}': plugin 'good' could not be "
+                            rf"checked: .*{said}", line), line
+
+
+def test_print_config_parses_again(conf, tmp_path):
+    path = conf(jobs(job("alpha", every="90m", params='text = "a\\"b\\\\c"; pause = "30s";'),
+                     job("beta", worst="10m", more='retry_delay = "2m";')))
+    first = rotad(path, "--print-config")
+    assert (first.returncode, first.stderr) == (OK, "")
+    again = tmp_path / "again" / "rotad.conf"
+    again.parent.mkdir()
+    again.write_text(first.stdout)
+    checked = rotad(again, "--check")
+    assert (checked.returncode, checked.stderr) == (OK, "")
+    assert rotad(again, "--print-config").stdout == first.stdout
+
+
+def test_print_config_keeps_secrets(conf, tmp_path):
+    secret = tmp_path / "password"
+    secret.write_text("open sesame\n")
+    secret.chmod(0o600)
+    head = HEAD.replace(".sock\";", f".sock\"; password_file = \"{secret}\";")
+    done = rotad(conf("", head), "--print-config")
+    assert done.returncode == OK
+    assert str(secret) in done.stdout
+    assert "sesame" not in done.stdout + done.stderr
+
+
+def test_print_config_with_mistakes(conf):
+    path = conf(jobs(job("alpha", worst="10"), job("beta")))
+    done = rotad(path, "--print-config")
+    assert done.returncode == OK
+    assert re.match(r"rotad\.conf:6: job 'alpha': ", done.stderr)
+    assert "beta = {" in done.stdout and "alpha = {" not in done.stdout
+    broken = rotad(conf("jobs = {\n"), "--print-config")
+    assert (broken.returncode, broken.stdout) == (CONFIG, "")
+    assert broken.stderr.startswith("rotad.conf:")
+
+
+def test_bad_usage(conf):
+    done = rotad(conf(""), "--chek")
+    assert (done.returncode, done.stdout) == (USAGE, "")
+    assert done.stderr == "rotad: there is no option '--chek'; did you mean '--check'?\n"

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""The two commands, and what README.md shows: the demonstration's shape is golden."""
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
+ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
+QUICKSTART = ROOT / "quickstart"
+
+DEVICE = r"gate-[123]"
+JOB = r"(?:heartbeat|long_report|flaky)"
+AT = rf"^\d\d:\d\d:\d\d {DEVICE}  "
+TURN = r"turn of \d\d:\d\d(?::\d\d)? UTC, attempt [123] of 3$"
+TOOK = r"\d+(?:\.\d+)? (?:ms|s)"
+# Every kind of line that the demonstration prints, by name.
+KINDS = {
+    "title": r"^Three devices share three jobs through a Redis of their own\. Times are UTC\.$",
+    "about": rf"^  {JOB} +every \d+ s, .+$",
+    "pids": r"^  devices +gate-1 is pid \d+, gate-2 \d+, gate-3 \d+$",
+    "how to": r"^Kill the one that runs long_report whenever you like \(kill -9 PID\)\. Ctrl-C ends all\.$",
+    "started": rf"{AT}{JOB}: started, {TURN}",
+    "succeeded": rf"{AT}{JOB}: succeeded in {TOOK}, {TURN}",
+    "crashed": rf"{AT}flaky: crashed after {TOOK}.*, {TURN}",
+    "declined": rf"{AT}{JOB}: declined after {TOOK}.*, {TURN}",
+    "taken over": rf"{AT}{JOB}: taken over from {DEVICE}, which stopped renewing {TOOK} ago; attempt [23] of 3$",
+    "device": rf"{AT}(?!{JOB}:)\S.*$",
+    "first sight": rf"{AT}{JOB}: Redis has no record of it.*$",
+    "killed": rf"^-- {DEVICE} is killed \(kill -9 \d+\) while it runs long_report$",
+    "gone": rf"^-- {DEVICE} \(pid \d+\) is gone, while it ran long_report$",
+    "takeover": r"^-- takeover \d+\.\d s after the kill \(lease 6 s \+ 2 s allowed\)$",
+    "again": rf"^-- {DEVICE} is started again \(pid \d+\)$",
+    "next turn": rf"^-- {DEVICE} runs the next turn, which fell due before the lease of {DEVICE} had ended$",
+    "end": r"^-- the end: all devices are asked to stop$",
+    "summary": r"^-- \d+ turns: gate-1 \d+, gate-2 \d+, gate-3 \d+; done twice 0, missing 0$",
+}
+ORDER = ["title", "pids", "how to", "started", "killed", "taken over", "takeover", "again", "end", "summary"]
+
+
+def kind_of(line):
+    for name, pattern in KINDS.items():
+        if re.match(pattern, line):
+            return name
+    return None
+
+
+def assert_shape(lines, order):
+    kinds = [kind_of(line) for line in lines]
+    strange = [line for line, kind in zip(lines, kinds) if kind is None]
+    assert strange == []
+    at = -1
+    for name in order:
+        assert name in kinds[at + 1:], f"no line '{name}' after line {at + 1} of:\n" + "\n".join(lines)
+        at = kinds.index(name, at + 1)
+
+
+def readme_block(mark):
+    """The text of the fenced block after the comment that begins with `mark`."""
+    text = (ROOT / "README.md").read_text()
+    return re.search(rf"<!-- {mark}: .*?-->\n```\w*\n(.*?)```", text, re.S)[1]
+
+
+def processes_of(folder):
+    """Command lines of processes that name the folder, or work in it."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            place = os.readlink(entry / "cwd")
+        except OSError:
+            continue
+        if str(folder) in words or place.startswith(str(folder)):
+            found.append(words)
+    return found
+
+
+def assert_nothing_left(folder):
+    assert os.listdir(folder) == []
+    assert processes_of(folder) == []
+
+
+@pytest.fixture
+def quickstart(tmp_path_factory):
+    """Starts ./quickstart from another folder, with a temporary folder of its own; ends it by its pid."""
+    # A socket's path has at most 107 bytes.
+    tmp = Path(subprocess.check_output(["mktemp", "-d", "/tmp/rota-test.XXXXXX"], text=True).strip())
+    started = []
+
+    def start(*words):
+        process = subprocess.Popen(
+            [str(QUICKSTART), *words], cwd="/", text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            env={**os.environ, "TMPDIR": str(tmp), "ROTA_BUILD": str(BUILD)})
+        started.append(process)
+        return process
+
+    start.tmp = tmp
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=30)
+    subprocess.run(["rm", "-rf", str(tmp)], check=True)
+
+
+def lines_until(process, lines, pattern, seconds):
+    """Reads lines until one matches, which it returns."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not select.select([process.stdout], [], [], deadline - time.monotonic())[0]:
+            break
+        line = process.stdout.readline()
+        if not line:
+            break
+        lines.append(line.rstrip("\n"))
+        match = re.search(pattern, lines[-1])
+        if match:
+            return match
+    raise AssertionError(f"no line like '{pattern}' within {seconds} s of:\n" + "\n".join(lines))
+
+
+def test_demonstration_has_the_golden_shape_and_leaves_nothing(quickstart):
+    process = quickstart("run", "--for", "60s")
+    out = process.communicate(timeout=120)[0]
+    assert process.returncode == 0, out
+    lines = out.splitlines()
+    assert_shape(lines, ORDER)
+    took = float(re.search(r"takeover (\d+\.\d) s", out)[1])
+    assert took <= 8.0
+    assert re.search(rf"{AT}flaky: crashed", out, re.M)
+    assert_nothing_left(quickstart.tmp)
+
+
+def test_a_kill_by_hand_is_taken_over_and_ctrl_c_leaves_nothing(quickstart):
+    process = quickstart("run", "--for", "10m")
+    lines = []
+    pids = lines_until(process, lines, r"gate-1 is pid (\d+), gate-2 (\d+), gate-3 (\d+)", 20)
+    # A run whose lease ends before the next turn falls due: turns are 20 s apart.
+    run = lines_until(process, lines, rf"^\d\d:\d\d:(?:[024]\d|[135]0) ({DEVICE})  long_report: started", 60)
+    os.kill(int(pids[int(run[1][-1])]), signal.SIGKILL)
+    lines_until(process, lines, KINDS["gone"], 5)
+    lines_until(process, lines, KINDS["taken over"].replace(JOB, "long_report"), 9)
+    took = lines_until(process, lines, r"^-- takeover (\d+\.\d) s after the kill", 2)
+    assert float(took[1]) <= 8.0
+    os.killpg(process.pid, signal.SIGINT)
+    lines += process.communicate(timeout=30)[0].splitlines()
+    assert process.returncode == 0, "\n".join(lines)
+    assert_shape(lines, ["title", "pids", "started", "gone", "taken over", "takeover", "end", "summary"])
+    assert_nothing_left(quickstart.tmp)
+
+
+@pytest.mark.parametrize("words, said", [
+    (["run", "--for", "60"], '--for is "60", which has no unit; write 60s or 60m'),
+    (["run", "--for", "soon"], '--for is "soon", which is no time; write 60s or 2m'),
+    (["run", "--quick"], 'run does not know "--quick"'),
+    (["test", "--all"], "comes with a later release"),
+    (["go"], 'there is no command "go"; write run or test'),
+])
+def test_a_wrong_command_line_says_what_to_write(quickstart, words, said):
+    process = quickstart(*words)
+    out = process.communicate(timeout=20)[0]
+    assert process.returncode == 1
+    assert said in out
+    assert_nothing_left(quickstart.tmp)
+
+
+def test_readme_shows_the_golden_shape():
+    lines = readme_block("golden transcript").splitlines()
+    assert_shape(lines, ORDER)
+
+
+def check(file):
+    done = subprocess.run([ROTAD, "-c", file, "--check"], text=True, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout
+
+
+def with_our_plugins(text):
+    return f'plugin_dir = [ "{BUILD}/plugins" ];\n{text}'
+
+
+def test_readme_configuration_is_good(tmp_path):
+    file = tmp_path / "rotad.conf"
+    file.write_text(with_our_plugins(readme_block("conf")))
+    status, out = check(file)
+    assert status == 0, out
+    assert "nightly_report" in out
+
+
+def test_shipped_configuration_is_good_and_has_no_job():
+    status, out = check(ROOT / "conf" / "rotad.conf")
+    assert status == 0, out
+    printed = subprocess.run([ROTAD, "-c", ROOT / "conf" / "rotad.conf", "--print-config"], text=True,
+                             stdout=subprocess.PIPE, check=True, timeout=20).stdout
+    assert "worst_case" not in printed
+
+
+@pytest.mark.parametrize("name", ["nightly_report", "sync_prices"])
+def test_shipped_example_is_good_once_its_marks_are_removed(tmp_path, name):
+    lines = (ROOT / "conf" / "jobs.d" / f"{name}.conf").read_text().splitlines()
+    assert all(line.startswith("#") for line in lines)
+    body = "\n".join(line[2:] for line in lines[lines.index("# jobs = {"):])
+    body = re.sub(r'command( +)= \[ "[^"]*"', r'command\1= [ "/bin/true"', body)
+    (tmp_path / "jobs.d").mkdir()
+    (tmp_path / "jobs.d" / f"{name}.conf").write_text(body)
+    # What rotad.conf shows in comments is meant to be used too.
+    conf = (ROOT / "conf" / "rotad.conf").read_text()
+    conf = re.sub(r"^# ((?:prefix|redis|  address|  username|device|max_running|log_level|\};).*)$", r"\1", conf,
+                  flags=re.M).replace('  username      = "rota";\n', "")
+    (tmp_path / "rotad.conf").write_text(with_our_plugins(conf))
+    status, out = check(tmp_path / "rotad.conf")
+    assert status == 0, out
+    assert name in out
+
+
+def test_readme_plugin_is_the_example():
+    examples = list((ROOT / "plugins" / "example").glob("*.c"))
+    assert len(examples) == 1
+    assert readme_block("plugin") == examples[0].read_text()
+
+
+@pytest.mark.parametrize("program, page", [("supervisor/rotad", "rotad.8"), ("guard/rota-guard", "rota-guard.8")])
+def test_manual_has_every_option(program, page):
+    text = subprocess.run([BUILD / "runtime" / program, "--help"], text=True, stdout=subprocess.PIPE,
+                          check=True, timeout=20).stdout
+    options = set(re.findall(r"--[a-z][a-z-]+", text))
+    manual = (ROOT / "docs" / page).read_text().replace("\\-", "-")
+    assert options and [o for o in sorted(options) if o not in manual] == []

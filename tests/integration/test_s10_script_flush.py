@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""S10: before every command the server forgets its scripts."""
+import socket
+import threading
+
+import pytest
+
+from fleet import ONCE, RENEWED
+
+
+class FlushingProxy:
+    """A socket before Redis's own that says SCRIPT FLUSH before it hands anything on."""
+
+    def __init__(self, server):
+        self.server = server
+        self.path = str(server.folder / "proxy.sock")
+        self.flushes = 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        self.open = [self.listener]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self.server.socket)
+            self.open += [client, server]
+            threading.Thread(target=self._pass, args=(client, server, True), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, False), daemon=True).start()
+
+    def _pass(self, source, target, flush):
+        with self.server.client() as flusher:
+            try:
+                while data := source.recv(65536):
+                    if flush:
+                        flusher.script_flush()
+                        self.flushes += 1
+                    target.sendall(data)
+                target.shutdown(socket.SHUT_WR)
+            except OSError:
+                return  # closed by the other direction, or at the end of the test
+
+    def close(self):
+        for each in self.open:
+            each.close()
+
+
+@pytest.fixture
+def proxy(redis_server):
+    the_proxy = FlushingProxy(redis_server)
+    try:
+        yield the_proxy
+    finally:
+        the_proxy.close()
+
+
+def test_s10_script_flush_before_every_command(fleet, proxy):
+    jobs = {"report": {**RENEWED, **ONCE, **fleet.body("report", "sleep 2.5")}}
+    redis = {"address": f"unix:{proxy.path}", "connect_timeout": "300ms", "command_timeout": "300ms"}
+    fleet.make_due("report")
+    devices = [fleet.device(jobs, redis=redis).start() for _ in range(2)]
+    fleet.wait_entry("end")
+
+    assert [(entry["outcome"], entry["attempt"]) for entry in fleet.wait_history("report")] == [("succeeded", "1")]
+    assert fleet.lock("report") is None
+    assert len(fleet.entries("begin")) == 1
+    # acquire by both, two renewals and finish: each by its body at last, after a flush at each step.
+    bodies = fleet.client.info("commandstats")["cmdstat_eval"]["calls"]
+    assert bodies >= 5
+    assert proxy.flushes >= 2 * bodies
+    assert [line for device in devices for line in device.complaints()] == []

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that each layer includes, calls and links only what the house style's table allows it.
+
+usage: layers.py SOURCE BUILD [--pure] [--sanitized]
+
+Prints one line a violation, and ends with status 1 if there is any.
+SOURCE  the source tree
+BUILD   a build tree of it, complete
+--pure       only base and core were built: there are no programs
+--sanitized  programs also need the sanitizers' libraries
+"""
+import argparse
+import json
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+C_STANDARD = {
+    "assert.h", "ctype.h", "errno.h", "inttypes.h", "limits.h", "locale.h", "math.h", "setjmp.h",
+    "signal.h", "stdalign.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h",
+    "stdio.h", "stdlib.h", "stdnoreturn.h", "string.h", "strings.h", "time.h", "wchar.h",
+}
+# What says nothing about the world outside: stdio.h for snprintf, which the symbols bear out.
+PURE = {
+    "assert.h", "errno.h", "inttypes.h", "limits.h", "stdarg.h", "stdbool.h", "stddef.h",
+    "stdint.h", "stdio.h", "string.h",
+}
+LIBC = C_STANDARD | {
+    "dirent.h", "elf.h", "fcntl.h", "fnmatch.h", "getopt.h", "glob.h", "grp.h", "ifaddrs.h",
+    "langinfo.h", "libgen.h", "link.h", "malloc.h", "netdb.h", "paths.h", "poll.h", "pwd.h", "sched.h",
+    "shadow.h", "spawn.h", "sysexits.h", "syslog.h", "termios.h", "unistd.h", "wait.h",
+}
+LIBC_FOLDERS = ("sys/", "linux/", "asm/", "net/", "netinet/", "arpa/")
+
+
+@dataclass(frozen=True)
+class Layer:
+    uses: tuple = ()            # the layers that it may include and call, besides itself
+    headers: frozenset = frozenset()    # system headers besides libc's
+    pure: bool = False          # no system call, no clock, no allocation
+    plugin_contract: bool = False       # may include rota/plugin.h
+    calls: tuple = ()           # patterns of symbols that others must not call
+
+
+LAYERS = {
+    "base": Layer(),
+    "core": Layer(uses=("base",), pure=True),
+    "ipc": Layer(uses=("base",)),
+    "config": Layer(uses=("base", "core"), headers=frozenset({"libconfig.h"})),
+    "redis": Layer(
+        uses=("base", "core"),
+        headers=frozenset({"hiredis/hiredis.h", "hiredis/read.h", "systemd/sd-event.h"}),
+        calls=("sd_event_.*", "redisReader.*", "redisFormat.*", "freeReplyObject",
+               "redisFreeCommand", "redisFreeSdsCommand"),
+    ),
+    "guard": Layer(
+        uses=("base", "ipc"),
+        headers=frozenset({"dlfcn.h", "pthread.h"}),
+        plugin_contract=True,
+        calls=("dl(open|sym|close|error|info|iterate_phdr)", "pthread_.*"),
+    ),
+    "supervisor": Layer(
+        uses=("base", "core", "ipc", "config", "redis"),
+        headers=frozenset({"systemd/sd-event.h", "systemd/sd-daemon.h", "systemd/sd-journal.h",
+                           "systemd/sd-bus.h", "systemd/sd-id128.h"}),
+        plugin_contract=True,
+        calls=("sd_.*",),
+    ),
+    "rotactl": Layer(
+        uses=("base",),
+        headers=frozenset({"systemd/sd-bus.h", "libsmartcols/libsmartcols.h"}),
+        calls=("sd_.*", "scols_.*"),
+    ),
+}
+
+# Calls that belong to the layers which name them in `calls`, and to no other.
+RESERVED = re.compile(
+    r"sd_[a-z]\w*|redis[A-Z]\w*|freeReplyObject|dl(open|sym|close)|pthread_create|scols_\w+")
+
+# What core's object files may call outside core and base. Compiler helpers: stack protector, 64-bit
+# division of 32-bit processors, fortified copies, sanitizers, coverage.
+CORE_CALLS = re.compile(
+    r"mem(cpy|move|set|cmp|chr)|str(len|nlen|cmp|ncmp|chr|rchr|spn|cspn)|v?snprintf"
+    r"|__(memcpy|memmove|memset|snprintf|vsnprintf)_chk"
+    r"|__assert_fail|__stack_chk_fail(_local)?|_GLOBAL_OFFSET_TABLE_"
+    r"|__u?(div|mod|divmod)di[34]|__u?mulodi4|__aeabi_u?[il](div|divmod)"
+    r"|__(asan|ubsan|sanitizer|odr_asan|gcov)_\w+")
+
+LIBC_PARTS = re.compile(r"libc\.so\.\d+|ld-linux.*|lib(dl|pthread|rt)\.so\.\d+")
+SANITIZER_PARTS = re.compile(r"lib(asan|ubsan|gcc_s|m|resolv)\.so\.\d+")
+
+# The libraries that each program must need, exactly, besides libc.
+PROGRAMS = {
+    "runtime/supervisor/rotad": {"libsystemd", "libhiredis", "libconfig"},
+    "runtime/guard/rota-guard": set(),
+    "plugins/exec.so": set(),
+}
+
+INCLUDE = re.compile(r"^\s*#\s*include\s*(.*?)\s*(?:/\*.*)?$")
+
+
+def layer_include(layer, folder_ok, target):
+    """Why `layer` may not include `target` ('"a/b.h"' or '<c.h>'); None if it may."""
+    kind, path = target[:1], target[1:-1]
+    if path == "rota/plugin.h":
+        return None if layer.plugin_contract else "the plugin contract is not for this layer"
+    if kind == '"':
+        folder = path.split("/")[0]
+        if "/" not in path or folder not in LAYERS:
+            return "write \"folder/file.h\", from runtime/"
+        return None if folder in folder_ok else f"may not use {folder}"
+    if kind != "<":
+        return "a macro hides what is included"
+    if path in layer.headers:
+        return None
+    if layer.pure:
+        return None if path in PURE else "core includes only pure headers of libc"
+    if path in LIBC or path.startswith(LIBC_FOLDERS):
+        return None
+    return "neither libc nor a library of this layer"
+
+
+def plugin_include(target):
+    kind, path = target[:1], target[1:-1]
+    if kind == '"' and path != "rota/plugin.h" and "/" in path:
+        return "a plugin uses rota/plugin.h and its own files, nothing of runtime/"
+    return None
+
+
+def includes_of(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1)
+
+
+def check_includes(source):
+    found = []
+    for path in sorted((source / "runtime").rglob("*.[ch]")):
+        name = path.relative_to(source / "runtime").parts[0]
+        where = path.relative_to(source)
+        if name not in LAYERS:
+            found.append(f"{where}: {name} is no layer")
+            continue
+        layer = LAYERS[name]
+        for number, target in includes_of(path):
+            why = layer_include(layer, layer.uses + (name,), target)
+            if why:
+                found.append(f"{where}:{number}: includes {target}: {why}")
+    for path in sorted((source / "plugins").rglob("*.[ch]")):
+        for number, target in includes_of(path):
+            why = plugin_include(target)
+            if why:
+                found.append(f"{path.relative_to(source)}:{number}: includes {target}: {why}")
+    return found
+
+
+def objects_by_layer(build):
+    """The object files of each layer, as the build's compile commands name them."""
+    objects = {name: [] for name in LAYERS}
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        words = shlex.split(entry["command"])
+        output = words[words.index("-o") + 1]
+        parts = Path(output).parts
+        if parts[0] == "runtime" and parts[1] in objects:
+            objects[parts[1]].append(Path(entry["directory"]) / output)
+    return objects
+
+
+def nm(*arguments):
+    """Rows (file, symbol, type), the symbol without its version."""
+    output = subprocess.run(["nm", "-P", "-A", *map(str, arguments)], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
+    for line in output.splitlines():
+        path, rest = line.split(": ", 1)
+        symbol, kind = rest.split()[:2]
+        yield path, symbol.split("@")[0], kind
+
+
+def why_not_call(name, symbol, gives):
+    """Why layer `name` may not call `symbol`; None if it may. gives: what each layer exports."""
+    layer = LAYERS[name]
+    owners = [other for other in LAYERS if symbol in gives[other]]
+    if owners:
+        if any(owner == name or owner in layer.uses for owner in owners):
+            return None
+        return f"it is {owners[0]}'s, which {name} may not use"
+    if layer.pure and not CORE_CALLS.fullmatch(symbol):
+        return "core decides, it does not act"
+    if RESERVED.fullmatch(symbol) and not any(re.fullmatch(p, symbol) for p in layer.calls):
+        return f"it is not {name}'s to call"
+    return None
+
+
+def check_calls(build):
+    found = []
+    gives = {name: set() for name in LAYERS}
+    calls = []
+    for name, objects in objects_by_layer(build).items():
+        for path, symbol, kind in nm("-g", *objects) if objects else ():
+            if kind in "Uwv":
+                calls.append((name, Path(path).stem, symbol))
+            else:
+                gives[name].add(symbol)
+    for name, file, symbol in calls:
+        why = why_not_call(name, symbol, gives)
+        if why:
+            found.append(f"{name}/{file}: calls {symbol}: {why}")
+    return found
+
+
+def needed(path):
+    output = subprocess.run(["readelf", "-d", "-W", str(path)], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", output)
+
+
+def check_needed(path, expected, sanitized):
+    """Whether the program needs exactly the expected libraries besides libc."""
+    found = []
+    libraries = set()
+    for library in needed(path):
+        if LIBC_PARTS.fullmatch(library) or (sanitized and SANITIZER_PARTS.fullmatch(library)):
+            continue
+        libraries.add(library.split(".so")[0])
+        if library.split(".so")[0] not in expected:
+            found.append(f"{path.name}: needs {library}, which it must not")
+    for missing in sorted(expected - libraries):
+        found.append(f"{path.name}: does not need {missing}; the table says that it does")
+    return found
+
+
+def check_plugin_exports(path):
+    symbols = {s for _, s, _ in nm("-D", "--defined-only", path) if not s.startswith("__odr_asan")}
+    return [f"{path.name}: exports {s}; a plugin exports rota_plugin alone"
+            for s in sorted(symbols - {"rota_plugin"})] + (
+        [] if "rota_plugin" in symbols else [f"{path.name}: does not export rota_plugin"])
+
+
+def check_programs(build, sanitized):
+    found = []
+    for name, expected in PROGRAMS.items():
+        path = build / name
+        if not path.exists():
+            found.append(f"{name}: was not built")
+            continue
+        found += check_needed(path, expected, sanitized)
+    for path in sorted((build / "plugins").glob("*.so")):
+        found += check_plugin_exports(path)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source", type=Path)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--pure", action="store_true")
+    parser.add_argument("--sanitized", action="store_true")
+    options = parser.parse_args()
+
+    found = check_includes(options.source) + check_calls(options.build)
+    if not options.pure:
+        found += check_programs(options.build, options.sanitized)
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The layer checker on small trees with one violation each: it must report that one, and no other."""
+import json
+import os
+import subprocess
+
+import pytest
+
+import layers
+
+CC = os.environ.get("CC", "cc")
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def compile_tree(root, files):
+    """Compiles sources of runtime/; the compile commands that CMake would write for them."""
+    write(root, files)
+    commands = []
+    for name in files:
+        output = f"{name}.o"
+        command = [CC, "-c", "-w", "-o", output, name]
+        subprocess.run(command, cwd=root, check=True)
+        commands.append({"directory": str(root), "command": " ".join(command), "file": name})
+    return commands
+
+
+def check_calls(build, commands):
+    write(build, {"compile_commands.json": json.dumps(commands)})
+    return layers.check_calls(build)
+
+
+GOOD_INCLUDES = {
+    "runtime/base/text.c": '#include "base/text.h"\n#include <stdlib.h>\n#include <unistd.h>\n',
+    "runtime/core/job.c": '#include "core/job.h"\n#include "base/time.h"\n#include <assert.h>\n',
+    "runtime/config/load.c": '#include "core/spec.h"\n#include <libconfig.h>\n',
+    "runtime/redis/link.c": '#include <hiredis/hiredis.h>\n#include <sys/socket.h>\n',
+    "runtime/guard/load.c": '#include <dlfcn.h> /* dlopen */\n#include <rota/plugin.h>\n',
+    "runtime/supervisor/main.c": '#include "redis/store.h"\n#include <systemd/sd-event.h>\n',
+    "plugins/exec/exec.c": '#include <rota/plugin.h>\n#include "words.h"\n#include <spawn.h>\n',
+}
+
+
+@pytest.mark.parametrize("name, line", [
+    ("runtime/base/x.c", '#include "core/job.h"'),
+    ("runtime/base/x.c", "#include <systemd/sd-event.h>"),
+    ("runtime/base/x.h", "#include <zlib.h>"),
+    ("runtime/core/x.c", '#include "redis/store.h"'),
+    ("runtime/core/x.c", "#include <unistd.h>"),
+    ("runtime/core/x.c", "#include <time.h>"),
+    ("runtime/core/x.c", "#include <stdlib.h>"),
+    ("runtime/core/x.h", "# include <sys/socket.h>"),
+    ("runtime/ipc/x.c", '#include "core/outcome.h"'),
+    ("runtime/ipc/x.c", "#include <systemd/sd-event.h>"),
+    ("runtime/config/x.h", '#include "ipc/messages.h"'),
+    ("runtime/config/x.c", "#include <hiredis/hiredis.h>"),
+    ("runtime/redis/x.c", '#include "config/config.h"'),
+    ("runtime/redis/x.c", "#include <hiredis/async.h>"),
+    ("runtime/redis/x.c", "#include <systemd/sd-daemon.h>"),
+    ("runtime/guard/x.c", '#include "core/timing.h"'),
+    ("runtime/guard/x.c", '#include "supervisor/run.h"'),
+    ("runtime/supervisor/x.c", '#include "guard/tree.h"'),
+    ("runtime/supervisor/x.c", "#include <dlfcn.h>"),
+    ("runtime/supervisor/x.c", "#include <libconfig.h>"),
+    ("runtime/rotactl/x.c", '#include "config/config.h"'),
+    ("runtime/core/x.c", '#include "rota/plugin.h"'),
+    ("runtime/core/x.c", '#include "job.h"'),
+    ("runtime/core/x.c", '#include "../redis/store.h"'),
+    ("runtime/core/x.c", "#include HEADER"),
+    ("runtime/extra/x.c", "int x;"),
+    ("plugins/exec/x.c", '#include "base/text.h"'),
+])
+def test_include_is_reported(tmp_path, name, line):
+    write(tmp_path, GOOD_INCLUDES)
+    assert layers.check_includes(tmp_path) == []
+    write(tmp_path, {name: f"/* first */\n{line}\n"})
+    found = layers.check_includes(tmp_path)
+    assert len(found) == 1 and found[0].startswith(name), found
+
+
+GOOD_CALLS = {
+    "runtime/base/text.c": "void *malloc(unsigned long); void *text_new(void) { return malloc(1); }",
+    "runtime/core/job.c": "int text_new(void); int strcmp(const char *, const char *);"
+                          "int job_new(void) { return text_new() + strcmp(\"a\", (char *)job_new); }",
+    "runtime/ipc/frame.c": "int send(void); int frame_send(void) { return send(); }",
+    "runtime/config/load.c": "int job_new(void), config_read(void);"
+                             "int config_load(void) { return job_new() + config_read(); }",
+    "runtime/redis/link.c": "int redisReaderFeed(void), sd_event_add_io(void);"
+                            "int link_feed(void) { return redisReaderFeed() + sd_event_add_io(); }",
+    "runtime/guard/load.c": "int dlopen(void), frame_send(void), pthread_create(void);"
+                            "int load(void) { return dlopen() + frame_send() + pthread_create(); }",
+    "runtime/supervisor/run.c": "int sd_notify(void), config_load(void), link_feed(void);"
+                                "int run(void) { return sd_notify() + config_load() + link_feed(); }",
+}
+
+
+@pytest.fixture(scope="module")
+def good_calls(tmp_path_factory):
+    return compile_tree(tmp_path_factory.mktemp("good"), GOOD_CALLS)
+
+
+def test_allowed_calls_pass(tmp_path, good_calls):
+    assert check_calls(tmp_path, good_calls) == []
+
+
+@pytest.mark.parametrize("layer, symbol", [
+    ("base", "job_new"),
+    ("base", "dlopen"),
+    ("core", "malloc"),
+    ("core", "clock_gettime"),
+    ("core", "printf"),
+    ("core", "socket"),
+    ("core", "frame_send"),
+    ("core", "link_feed"),
+    ("ipc", "job_new"),
+    ("ipc", "sd_event_new"),
+    ("config", "frame_send"),
+    ("config", "sd_event_new"),
+    ("redis", "config_load"),
+    ("redis", "redisAsyncCommand"),
+    ("redis", "redisConnect"),
+    ("redis", "sd_notify"),
+    ("guard", "job_new"),
+    ("guard", "config_load"),
+    ("guard", "sd_notify"),
+    ("supervisor", "load"),
+    ("supervisor", "dlopen"),
+    ("supervisor", "redisReaderFeed"),
+    ("supervisor", "pthread_create"),
+])
+def test_call_is_reported(tmp_path, good_calls, layer, symbol):
+    bad = {f"runtime/{layer}/x.c": f"int {symbol}(void); int x(void) {{ return {symbol}(); }}"}
+    found = check_calls(tmp_path, good_calls + compile_tree(tmp_path, bad))
+    assert len(found) == 1 and found[0].startswith(f"{layer}/x.c: calls {symbol}"), found
+
+
+def link(path, text, *flags):
+    write(path.parent, {"x.c": text})
+    subprocess.run([CC, "-w", "-o", path, path.parent / "x.c", *flags], check=True)
+    return path
+
+
+def test_needed_library_is_reported(tmp_path):
+    main = "int main(void) { return 0; }"
+    plain = link(tmp_path / "plain", main)
+    more = link(tmp_path / "more", main, "-Wl,--no-as-needed", "-lm")
+    assert layers.check_needed(plain, set(), False) == []
+    assert layers.check_needed(more, {"libm"}, False) == []
+    assert layers.check_needed(more, set(), True) == []
+    assert layers.check_needed(more, set(), False) == ["more: needs libm.so.6, which it must not"]
+    assert len(layers.check_needed(plain, {"libm"}, False)) == 1
+
+
+def test_plugin_export_is_reported(tmp_path):
+    shared = ("-shared", "-fPIC")
+    good = link(tmp_path / "good.so", "const int rota_plugin = 1;", *shared)
+    more = link(tmp_path / "more.so", "const int rota_plugin = 1; int helper;", *shared)
+    none = link(tmp_path / "none.so", "static int x;", *shared)
+    assert layers.check_plugin_exports(good) == []
+    assert layers.check_plugin_exports(more) == [
+        "more.so: exports helper; a plugin exports rota_plugin alone"]
+    assert layers.check_plugin_exports(none) == ["none.so: does not export rota_plugin"]
+
+
+def test_missing_program_is_reported(tmp_path):
+    assert len(layers.check_programs(tmp_path, False)) == len(layers.PROGRAMS)

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ * Where rotad's sentences go, and that they never make it wait. This program is built with
+ * journal.c and a JOURNAL_SOCKET in its own folder. */
+#include "supervisor/journal.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define TEXT_SIZE 8192
+
+static char folder[] = "/tmp/rota-test-journal-XXXXXX";
+static int real_stderr;
+
+static int enter_folder(void **state)
+{
+    (void)state;
+    real_stderr = dup(STDERR_FILENO);
+    return real_stderr < 0 || !mkdtemp(folder) || chdir(folder) < 0;
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    return chdir("/") < 0 || rmdir(folder) < 0;
+}
+
+/* Makes `fd` stderr and lets the journal look at it. */
+static void begin(int fd, int level)
+{
+    assert_return_code(dup2(fd, STDERR_FILENO), errno);
+    journal_init(level);
+}
+
+/* Gives stderr back, and the journal nothing that a later test could meet. */
+static void end(void)
+{
+    dup2(real_stderr, STDERR_FILENO);
+    unsetenv("JOURNAL_STREAM");
+    journal_init(LOG_INFO);
+}
+
+static size_t take(int fd, char *text)
+{
+    ssize_t n = read(fd, text, TEXT_SIZE - 1);
+
+    if (n < 0)
+        n = 0;
+    text[n] = '\0';
+    return (size_t)n;
+}
+
+static void open_pipe(int pipe_fds[2])
+{
+    assert_return_code(pipe2(pipe_fds, O_CLOEXEC), errno);
+    assert_return_code(fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK), errno);
+}
+
+static void assert_matches(const char *text, const char *pattern)
+{
+    regex_t regex;
+
+    assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+    if (regexec(&regex, text, 0, NULL, 0) != 0)
+        fail_msg("'%s' does not match '%s'", text, pattern);
+    regfree(&regex);
+}
+
+static void test_a_line_on_a_pipe(void **state)
+{
+    const struct journal_field fields[] = { { "ROTA_JOB", "x" }, { NULL, NULL } };
+    char text[TEXT_SIZE];
+    int fds[2];
+
+    (void)state;
+    open_pipe(fds);
+    begin(fds[1], LOG_INFO);
+    errno = EDOM;
+    journal_log(LOG_INFO, fields, "x: succeeded in %d s", 4);
+    assert_int_equal(errno, EDOM);
+    take(fds[0], text);
+    assert_matches(text, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z "
+                         "info: x: succeeded in 4 s\n$");
+    journal_log(LOG_WARNING, NULL, "a\nb\033[2J");
+    take(fds[0], text);
+    assert_matches(text, "Z warning: a\\\\x0ab\\\\x1b\\[2J\n$");
+    end();
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void test_levels(void **state)
+{
+    char text[TEXT_SIZE];
+    int fds[2];
+
+    (void)state;
+    open_pipe(fds);
+    begin(fds[1], LOG_WARNING);
+    assert_true(journal_wants(LOG_ERR));
+    assert_false(journal_wants(LOG_INFO));
+    journal_log(LOG_INFO, NULL, "not wanted");
+    assert_int_equal(take(fds[0], text), 0);
+    journal_set_level(LOG_DEBUG);
+    journal_log(LOG_DEBUG, NULL, "wanted");
+    take(fds[0], text);
+    assert_matches(text, "Z debug: wanted\n$");
+    end();
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* Would hang here for ever if a full pipe made it wait. */
+static void test_a_full_pipe_drops_and_counts(void **state)
+{
+    char text[TEXT_SIZE];
+    int fds[2], after;
+    unsigned written = 0;
+
+    (void)state;
+    open_pipe(fds);
+    assert_return_code(fcntl(fds[1], F_SETPIPE_SZ, 4096), errno);
+    begin(fds[1], LOG_INFO);
+    assert_false(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK);
+    errno = EDOM;
+    for (unsigned i = 0; i < 200; i++)
+        journal_log(LOG_INFO, NULL, "line %u of those that nobody reads for now", i);
+    after = errno;
+    take(fds[0], text);
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        written++;
+    assert_in_range(written, 10, 199);
+    assert_int_equal(text[strlen(text) - 1], '\n');
+    journal_log(LOG_INFO, NULL, "the next");
+    take(fds[0], text);
+    {
+        char expected[128];
+
+        snprintf(expected, sizeof(expected),
+                 "Z warning: %u log lines were dropped.*Z info: the next\n$", 200 - written);
+        assert_matches(text, expected);
+    }
+    end();
+    assert_int_equal(after, EDOM);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static int listen_journal(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    assert_return_code(fd, errno);
+    assert_return_code(bind(fd, (struct sockaddr *)&address, sizeof(address)), errno);
+    return fd;
+}
+
+static void begin_as_service(int stderr_fd)
+{
+    struct stat st;
+    char stream[64];
+
+    assert_return_code(fstat(stderr_fd, &st), errno);
+    snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+             (unsigned long long)st.st_ino);
+    setenv("JOURNAL_STREAM", stream, 1);
+    begin(stderr_fd, LOG_INFO);
+}
+
+static void test_entries_with_fields(void **state)
+{
+    const struct journal_field fields[] = {
+        { "ROTA_JOB", "x" }, { "ROTA_FENCE", NULL }, { "ROTA_NOTE", "a\nFAKE=1" }, { NULL, NULL }
+    };
+    char text[TEXT_SIZE];
+    int fds[2], log;
+
+    (void)state;
+    log = listen_journal();
+    open_pipe(fds);
+    begin_as_service(fds[1]);
+    journal_log(LOG_NOTICE, fields, "x: succeeded");
+    take(log, text);
+    assert_string_equal(text, "MESSAGE=x: succeeded\nPRIORITY=5\nSYSLOG_IDENTIFIER=rotad\n"
+                              "ROTA_JOB=x\nROTA_NOTE=a FAKE=1\n");
+    assert_int_equal(take(fds[0], text), 0);
+    end();
+    close(fds[0]);
+    close(fds[1]);
+    close(log);
+    unlink(JOURNAL_SOCKET);
+}
+
+/* A child whose stderr was redirected still has the variable. */
+static void test_another_stream_gets_lines(void **state)
+{
+    char text[TEXT_SIZE];
+    int fds[2], log;
+
+    (void)state;
+    log = listen_journal();
+    open_pipe(fds);
+    setenv("JOURNAL_STREAM", "1:1", 1);
+    begin(fds[1], LOG_INFO);
+    journal_log(LOG_INFO, NULL, "here");
+    take(fds[0], text);
+    assert_matches(text, "Z info: here\n$");
+    end();
+    close(fds[0]);
+    close(fds[1]);
+    close(log);
+    unlink(JOURNAL_SOCKET);
+}
+
+/* Would hang here for ever if a journald that does not read made it wait. */
+static void test_a_full_or_restarted_journal(void **state)
+{
+    char text[TEXT_SIZE];
+    int fds[2], log, entries = 0;
+
+    (void)state;
+    log = listen_journal();
+    open_pipe(fds);
+    begin_as_service(fds[1]);
+    for (int i = 0; i < 2000; i++)
+        journal_log(LOG_INFO, NULL, "entry %d", i);
+    while (take(log, text) > 0)
+        entries++;
+    assert_in_range(entries, 1, 1999);
+    close(log);
+    unlink(JOURNAL_SOCKET);
+    journal_log(LOG_INFO, NULL, "nobody is there");
+    log = listen_journal();
+    journal_log(LOG_INFO, NULL, "back");
+    take(log, text);
+    assert_matches(text, "^MESSAGE=[0-9]+ log lines were dropped");
+    take(log, text);
+    assert_matches(text, "^MESSAGE=back\n");
+    end();
+    close(fds[0]);
+    close(fds[1]);
+    close(log);
+    unlink(JOURNAL_SOCKET);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_line_on_a_pipe),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_a_full_pipe_drops_and_counts),
+        cmocka_unit_test(test_entries_with_fields),
+        cmocka_unit_test(test_another_stream_gets_lines),
+        cmocka_unit_test(test_a_full_or_restarted_journal),
+    };
+
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
