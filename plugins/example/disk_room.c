@@ -6,8 +6,8 @@
 #include <sys/statvfs.h>
 
 static const struct rota_param params[] = {
-    { .name = "path", .type = ROTA_STRING, .flags = ROTA_REQUIRED | ROTA_PATH, .help = "Any file on it." },
-    { .name = "limit", .type = ROTA_INTEGER, .def = "90", .min = "1", .max = "100", .help = "Per cent." },
+    { .name = "path", .type = ROTA_STRING, .flags = ROTA_REQUIRED, .help = "Any file on it." },
+    { .name = "limit", .type = ROTA_INTEGER, .def = "90", .max = "100", .help = "Per cent." },
     { .name = NULL },
 };
 

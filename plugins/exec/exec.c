@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * exec: any program as a job. The worker forks the program and stays: its kernel timer, which ends the run in time even
- * where the guard is stopped, does not survive an exec.
+ * exec: any program as a job. The worker forks the program and stays: its kernel timer, which ends
+ * the run in time even where the guard is stopped, does not survive an exec.
  *
  * The program finds in its environment
  *   ROTA_JOB       the job's name
  *   ROTA_TURN      the turn that it runs for, Unix ms
  *   ROTA_ATTEMPT   1 for the first try of the turn
  *   ROTA_FENCE     a number that grows with every lease of the job; 0: there is none
- *   ROTA_DEADLINE  when the worst case is used up and it is stopped, Unix ms by this device's clock */
+ *   ROTA_DEADLINE  when the worst case is used up and it is stopped, Unix ms by this device's clock
+ */
 #include <rota/plugin.h>
 
 #include <ctype.h>
@@ -120,9 +121,10 @@ static int check_exits(const struct rota_run *r)
                 return rota_fail(r, ROTA_REFUSED, "%s has \"%s\"; write exit statuses from 1 to %d",
                                  exits[i].param, *at, EXIT_STATUS_MAX);
             if (seen[status])
-                return rota_fail(r, ROTA_REFUSED,
-                                 "%s has %d, which is listed before; an exit status has one meaning",
-                                 exits[i].param, status);
+                return rota_fail(
+                    r, ROTA_REFUSED,
+                    "%s has %d, which is listed before; an exit status has one meaning",
+                    exits[i].param, status);
             seen[status] = true;
         }
     }
@@ -170,8 +172,8 @@ static int set_environment(const struct rota_run *r)
         set_number("ROTA_ATTEMPT", r->attempt) != 0 ||
         set_number("ROTA_FENCE", (int64_t)r->fence) != 0)
         return -errno;
-    if (set_number("ROTA_DEADLINE", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 +
-                                        r->budget_left_ms(r)) != 0)
+    if (set_number("ROTA_DEADLINE",
+                   (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + r->budget_left_ms(r)) != 0)
         return -errno;
     return 0;
 }
@@ -222,7 +224,8 @@ static pid_t start(const char *const *command, int input)
     return error ? -error : child;
 }
 
-/* The guard writes there before it sends the first SIGTERM, so a child that died of it is seen as stopped. */
+/* The guard writes there before it sends the first SIGTERM, so a child that died of it is seen as
+ * stopped. */
 static bool is_stopped(const struct rota_run *r)
 {
     struct pollfd fd = { .fd = r->stop_fd, .events = POLLIN };
@@ -235,8 +238,8 @@ static int result_of(const struct rota_run *r, const char *program, int status)
     const char *name;
     int result;
 
-    /* Many programs exit with 0 when they are asked to end, their work half done. So a success counts only where it came
-     * before the stop. */
+    /* Many programs exit with 0 when they are asked to end, their work half done. So a success
+     * counts only where it came before the stop. */
     if (is_stopped(r))
         return rota_fail(r, ROTA_DECLINED, "%s was stopped", program);
     if (WIFSIGNALED(status)) {
@@ -277,5 +280,5 @@ static int run(const struct rota_run *r)
     return result_of(r, command[0], status);
 }
 
-ROTA_PLUGIN(.name = "exec", .version = ROTA_VERSION, .summary = "Runs a program.",
-            .params = params, .run = run, .check = check);
+ROTA_PLUGIN(.name = "exec", .version = ROTA_VERSION, .summary = "Runs a program.", .params = params,
+            .run = run, .check = check);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * base/user.h: users of this machine, from /etc/passwd alone. The C library's own look-up loads whatever
- * nsswitch.conf names (48 KiB and more for the rest of the process's life) and may ask a network. */
+ * base/user.h: users of this machine, from /etc/passwd alone. The C library's own look-up loads
+ * whatever nsswitch.conf names (48 KiB and more for the rest of the process's life) and may ask a
+ * network. */
 #ifndef ROTA_BASE_USER_H
 #define ROTA_BASE_USER_H
 #include <sys/types.h>

@@ -56,7 +56,7 @@ struct job_config {
     char *name;
     char *file;
     int line;
-    bool invalid; /* a mistake was found, here or by the probe; spec may be unsound then */
+    bool invalid;      /* a mistake was found, here or by the probe; spec may be unsound then */
     char *invalid_why; /* the first mistake with its place, for status and journal; or NULL */
     char *plugin;      /* as written */
     char *plugin_path; /* found; NULL where invalid */

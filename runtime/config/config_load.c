@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "base/user.h"
 #include "config/config.h"
@@ -12,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BYTES_MAX (256 * 1024)
+#define FILE_BYTES_MAX ((size_t)256 * 1024)
 #define JOBS_MAX SCAN_JOBS_MAX
 
 /* Reads and parses r->file. False: noted. */
 static bool open_file(struct reading *r, struct parse *ret_parse)
 {
-    CLEANUP_FREE char *text = NULL;
+    struct trust_text file = { 0 };
     char why[TRUST_WHY_SIZE];
-    size_t size = 0;
-    int error = trust_read(r->file, false, FILE_BYTES_MAX, &text, &size, why);
+    bool good;
+    int error = trust_read(r->file, false, FILE_BYTES_MAX, &file, why);
 
     if (error == -ENOMEM)
         r->no_memory = true;
@@ -30,7 +29,9 @@ static bool open_file(struct reading *r, struct parse *ret_parse)
                         "there is no such file; write it, or name another with -c");
     else if (error < 0)
         reading_problem(r, PROBLEM_ERROR, 0, "this file is not used: %s", why);
-    return error == 0 && parse_text(r, text, size, ret_parse);
+    good = error == 0 && parse_text(r, file.text, file.size, ret_parse);
+    free(file.text);
+    return good;
 }
 
 static void read_jobs(struct reading *r, const config_setting_t *s)

@@ -22,15 +22,21 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* "splay is "2m", more than ... ("75s"); write at most that" */
-static void note_above(struct reading *r, int line, const char *key, int64_t value_ms,
-                       const char *bound, int64_t bound_ms)
+struct bound {
+    const char *name;
+    int64_t ms;
+};
+
+/* "splay is "2m", more than a quarter of the period; write at most "75s"" */
+static void note_above(struct reading *r, int line, const struct bound *value,
+                       const struct bound *most_allowed)
 {
     char value_text[UNITS_SIZE], bound_text[UNITS_SIZE];
 
-    reading_problem(r, PROBLEM_ERROR, line, "%s is \"%s\", more than %s; write at most \"%s\"", key,
-                    units_write_duration(value_ms, value_text, sizeof(value_text)), bound,
-                    units_write_duration(bound_ms, bound_text, sizeof(bound_text)));
+    reading_problem(r, PROBLEM_ERROR, line, "%s is \"%s\", more than %s; write at most \"%s\"",
+                    value->name, units_write_duration(value->ms, value_text, sizeof(value_text)),
+                    most_allowed->name,
+                    units_write_duration(most_allowed->ms, bound_text, sizeof(bound_text)));
 }
 
 static void settle_retention(struct reading *r, int line, int64_t period_ms)
@@ -49,29 +55,38 @@ static void settle_retention(struct reading *r, int line, int64_t period_ms)
                         units_write_duration(2 * period_ms, needed, sizeof(needed)));
 }
 
+/* A duration that is at most `bound`, and where it is not written that or `otherwise_ms`, whichever
+ * is less. */
+static int64_t settle_bounded(struct reading *r, int line, const struct bound *value,
+                              const struct bound *bound, int64_t otherwise_ms)
+{
+    if (line == 0)
+        return least(otherwise_ms, bound->ms);
+    if (value->ms > bound->ms)
+        note_above(r, line, value, bound);
+    return value->ms;
+}
+
 /* What depends on the period: bounds, and defaults of what is not written. */
 static void settle_schedule(struct reading *r, const struct schema_group *g,
                             const struct group_lines *lines)
 {
     struct job_spec *spec = &r->job->spec;
-    int64_t period_ms;
+    struct bound every = { "every", spec->schedule.every_ms };
+    struct bound period = { "the period", schedule_period_ms(&spec->schedule) };
+    struct bound quarter = { "a quarter of the period", period.ms / 4 };
 
-    if (spec->schedule.offset_ms > spec->schedule.every_ms)
-        note_above(r, group_line(g, lines, "offset"), "offset", spec->schedule.offset_ms, "every",
-                   spec->schedule.every_ms);
-    spec->schedule.offset_ms %= spec->schedule.every_ms;
-    period_ms = schedule_period_ms(&spec->schedule);
-    if (group_line(g, lines, "catch_up") == 0)
-        spec->catch_up_ms = least(period_ms, CATCH_UP_DEFAULT_MS);
-    else if (spec->catch_up_ms > period_ms)
-        note_above(r, group_line(g, lines, "catch_up"), "catch_up", spec->catch_up_ms, "the period",
-                   period_ms);
-    if (group_line(g, lines, "splay") == 0)
-        spec->splay_ms = least(SPLAY_DEFAULT_MS, period_ms / 4);
-    else if (spec->splay_ms > period_ms / 4)
-        note_above(r, group_line(g, lines, "splay"), "splay", spec->splay_ms,
-                   "a quarter of the period", period_ms / 4);
-    settle_retention(r, group_line(g, lines, "retention"), period_ms);
+    spec->schedule.offset_ms =
+        settle_bounded(r, group_line(g, lines, "offset"),
+                       &(struct bound){ "offset", spec->schedule.offset_ms }, &every, 0);
+    spec->schedule.offset_ms %= every.ms;
+    spec->catch_up_ms = settle_bounded(r, group_line(g, lines, "catch_up"),
+                                       &(struct bound){ "catch_up", spec->catch_up_ms }, &period,
+                                       CATCH_UP_DEFAULT_MS);
+    spec->splay_ms =
+        settle_bounded(r, group_line(g, lines, "splay"), &(struct bound){ "splay", spec->splay_ms },
+                       &quarter, SPLAY_DEFAULT_MS);
+    settle_retention(r, group_line(g, lines, "retention"), period.ms);
 }
 
 static void check_name(struct reading *r, const config_setting_t *s)

@@ -197,7 +197,7 @@ void params_read(struct reading *r, const struct schema_key *k, const config_set
     if (bytes > PARAMS_BYTES_MAX)
         reading_problem(
             r, PROBLEM_ERROR, parse_line(s),
-            "params hold %zu bytes, at most %d fit; put the rest into a file and name it here",
+            "params hold %zu bytes, at most %zu fit; put the rest into a file and name it here",
             bytes, PARAMS_BYTES_MAX);
     settle(r, dest, entries, count);
     free(entries);

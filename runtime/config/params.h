@@ -8,7 +8,7 @@
 #include "config/schema.h"
 
 /* Names and texts of one job: with the rest of a start they fit into one frame to the guard. */
-#define PARAMS_BYTES_MAX (64 * 1024)
+#define PARAMS_BYTES_MAX ((size_t)64 * 1024)
 #define PARAMS_NAME_MAX 63
 
 void params_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,

@@ -8,9 +8,9 @@
 
 #define DEST(type, member)                                                                         \
     .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
-#define TOP(key) .path = key, .name = key
-#define REDIS(key) .path = "redis." key, .name = key
-#define JOB(key) .path = key, .name = key
+#define TOP(key) .path = (key), .name = (key)
+#define REDIS(key) .path = "redis." key, .name = (key)
+#define JOB(key) .path = (key), .name = (key)
 
 static const struct schema_key top_keys[] = {
     { TOP("prefix"), SCHEMA_TEXT, SCHEMA_NEEDS_JOB, .min = 1, .max = 32, .only = "._:-",

@@ -5,6 +5,7 @@
 #include "config/address.h"
 #include "config/trust.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PASSWORD_BYTES_MAX 4096
@@ -66,25 +67,26 @@ static void take_password(struct reading *r, int line, char *text)
 static void read_password(struct reading *r, int line)
 {
     const char *file = r->config->redis.password_file;
-    CLEANUP_FREE char *path = reading_path(r, file), *text = NULL;
+    CLEANUP_FREE char *path = reading_path(r, file);
+    struct trust_text secret = { 0 };
     char why[TRUST_WHY_SIZE];
-    size_t size = 0;
     int error;
 
     if (!path)
         return;
-    error = trust_read(path, true, PASSWORD_BYTES_MAX, &text, &size, why);
+    error = trust_read(path, true, PASSWORD_BYTES_MAX, &secret, why);
     if (error == -ENOMEM)
         r->no_memory = true;
     else if (error < 0)
         reading_problem(r, PROBLEM_ERROR, line, "redis.password_file '%s' is not used: %s", file,
                         why);
-    else if (memchr(text, '\0', size))
+    else if (memchr(secret.text, '\0', secret.size))
         reading_problem(r, PROBLEM_ERROR, line, "redis.password_file '%s' holds a NUL byte", file);
     else
-        take_password(r, line, text);
-    if (text)
-        explicit_bzero(text, size);
+        take_password(r, line, secret.text);
+    if (secret.text)
+        explicit_bzero(secret.text, secret.size);
+    free(secret.text);
 }
 
 static void check_login(struct reading *r, const struct schema_group *g,

@@ -83,31 +83,34 @@ static int check_open(int fd, bool secret, size_t max, char why[TRUST_WHY_SIZE])
     return 0;
 }
 
-static int read_whole(int fd, char *buf, size_t max, size_t *ret_size)
+static int read_whole(int fd, size_t max, struct trust_text *ret_text)
 {
+    CLEANUP_FREE char *buf = malloc(max + 2);
     size_t have = 0;
 
+    if (!buf)
+        return -ENOMEM;
     while (have <= max) {
         ssize_t n = read(fd, buf + have, max + 1 - have);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
+        if (n < 0 && errno != EINTR)
             return -errno;
         if (n == 0) {
             buf[have] = '\0';
-            *ret_size = have;
+            *ret_text = (struct trust_text){ buf, have };
+            buf = NULL;
             return 0;
         }
-        have += (size_t)n;
+        if (n > 0)
+            have += (size_t)n;
     }
     return -EFBIG;
 }
 
-int trust_read(const char *path, bool secret, size_t max, char **ret_text, size_t *ret_size,
+int trust_read(const char *path, bool secret, size_t max, struct trust_text *ret_text,
                char why[TRUST_WHY_SIZE])
 {
-    CLEANUP_FREE char *resolved = NULL, *buf = NULL;
+    CLEANUP_FREE char *resolved = NULL;
     CLEANUP_CLOSE int fd = -1;
     int r;
 
@@ -118,16 +121,9 @@ int trust_read(const char *path, bool secret, size_t max, char **ret_text, size_
         fd = open(resolved, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
         r = fd < 0 ? -errno : check_open(fd, secret, max, why);
     }
-    if (r >= 0) {
-        buf = malloc(max + 2);
-        r = buf ? read_whole(fd, buf, max, ret_size) : -ENOMEM;
-    }
-    if (r < 0) {
-        if (why[0] == '\0')
-            text_format(why, TRUST_WHY_SIZE, "it cannot be read: %s", strerror(-r));
-        return r;
-    }
-    *ret_text = buf;
-    buf = NULL;
-    return 0;
+    if (r >= 0)
+        r = read_whole(fd, max, ret_text);
+    if (r < 0 && why[0] == '\0')
+        text_format(why, TRUST_WHY_SIZE, "it cannot be read: %s", strerror(-r));
+    return r;
 }

@@ -14,9 +14,13 @@
  * realpath. */
 int trust_resolve(const char *path, char **ret_path, char why[TRUST_WHY_SIZE]);
 
-/* Reads a regular file of at most `max` bytes whole, with a NUL behind. `secret`: its group and
- * others may not even read it. 0 and *ret_text on the heap; else a negative errno and a sentence in
- * `why`; -ENOMEM. */
-int trust_read(const char *path, bool secret, size_t max, char **ret_text, size_t *ret_size,
+struct trust_text {
+    char *text; /* on the heap, with a NUL behind */
+    size_t size;
+};
+
+/* Reads a regular file of at most `max` bytes whole. `secret`: its group and others may not even
+ * read it. 0; or a negative errno and a sentence in `why`. */
+int trust_read(const char *path, bool secret, size_t max, struct trust_text *ret_text,
                char why[TRUST_WHY_SIZE]);
 #endif

@@ -134,7 +134,7 @@ static void granted(struct lease *l, const struct store_reply *reply)
     j->turn = reply->acquire.turn;
     j->unheard = false;
     j->overs = 0;
-    if (j->leaving || superseded) {
+    if (j->leaving || superseded || reply->acquire.answer == ACQUIRE_SPARE) {
         job_report(j, &r);
         job_happen(j, JOB_EVENT_SPARE, reply->received);
         return;

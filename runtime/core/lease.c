@@ -323,7 +323,7 @@ static bool compose(struct store_call *call, struct boot now, struct store_reque
 
 static enum lease_event acquire_event(const struct lease *l, const struct store_reply *r)
 {
-    if (r->acquire.answer != ACQUIRE_GRANTED)
+    if (r->acquire.answer != ACQUIRE_GRANTED && r->acquire.answer != ACQUIRE_SPARE)
         return LEASE_EVENT_REFUSE;
     /* A late grant may have too little left to be worth starting: the repeat sets the time to live anew. */
     if (boot_between(r->sent, r->received) > l->spec->timing.command_timeout_ms)

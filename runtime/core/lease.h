@@ -26,7 +26,7 @@
     X(MISS, "sent, and no whole reply; or a grant that came too late to be used")                  \
     X(REJECT, "an error reply: nothing was changed")                                               \
     X(EXPIRE, "the time to live has passed since the unknown acquire was last sent")               \
-    X(DUE, "a third of the lease has passed since the last confirmed sending")                     \
+    X(DUE, "L/3 has passed since the last confirmed sending, or a back-off is over")               \
     X(CONFIRM, "renewed or regained")                                                              \
     X(USELESS, "a renewal would not move the deadline: the budget is used up")                     \
     X(TAKE, "the store says lost")                                                                 \

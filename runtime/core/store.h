@@ -50,6 +50,7 @@ enum store_status {
 
 enum acquire_answer {
     ACQUIRE_GRANTED,
+    ACQUIRE_SPARE, /* granted before, and the turn was settled since: not to be started, to be given back */
     ACQUIRE_HELD,
     ACQUIRE_DONE,
     ACQUIRE_PASSED,

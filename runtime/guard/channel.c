@@ -6,7 +6,8 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-/* How long a line waits for room in the socket. The guard never blocks, so a full socket means that it is stopped. */
+/* How long a line waits for room in the socket. The guard never blocks, so a full socket means that
+ * it is stopped. */
 #define SLOW_GUARD_WAIT_MS 100
 
 /* One worker a process. */

@@ -10,8 +10,8 @@
 /* Descriptors of a worker, as the design numbers them. */
 enum { WORKER_SOCKET = 3, WORKER_STOP = 4 };
 
-/* Remembers which socket stands at WORKER_SOCKET: a plugin may close it, and then the number can become a file of its
- * own, into which nothing of ours may be written. */
+/* Remembers which socket stands at WORKER_SOCKET: a plugin may close it, and then the number can
+ * become a file of its own, into which nothing of ours may be written. */
 void channel_open(void);
 bool channel_is_open(void);
 

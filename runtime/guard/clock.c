@@ -14,7 +14,8 @@ struct boot clock_now(void)
     return (struct boot){ (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 };
 }
 
-/* As an absolute timer wants it: zero would disarm, so an instant before the boot becomes its first nanosecond. */
+/* As an absolute timer wants it: zero would disarm, so an instant before the boot becomes its first
+ * nanosecond. */
 static struct itimerspec spec_of(struct boot at)
 {
     struct itimerspec spec = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * guard/clock.h: CLOCK_BOOTTIME, and the kernel timers that kill this process where it cannot act itself. */
+ * guard/clock.h: CLOCK_BOOTTIME, and the kernel timers that kill this process where it cannot act
+ * itself. */
 #ifndef ROTA_GUARD_CLOCK_H
 #define ROTA_GUARD_CLOCK_H
 #include "base/time.h"
@@ -7,8 +8,8 @@
 
 struct boot clock_now(void);
 
-/* A timer on CLOCK_BOOTTIME that sends SIGKILL to this process. It reaches a stopped process too; it is not inherited
- * by a fork and does not survive an exec. 0 or -errno. */
+/* A timer on CLOCK_BOOTTIME that sends SIGKILL to this process. It reaches a stopped process too;
+ * it is not inherited by a fork and does not survive an exec. 0 or -errno. */
 int clock_backstop_new(timer_t *ret_timer);
 /* Moves it; BOOT_NEVER disarms. An instant that has passed kills at once. 0 or -errno. */
 int clock_backstop_set(timer_t timer, struct boot at);

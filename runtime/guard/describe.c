@@ -3,11 +3,11 @@
 #include "base/text.h"
 #include "guard/params.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <errno.h>
 
 /* The plugin's texts are not ours: fit for a terminal first. */
 static void print_text(const char *before, const char *text, const char *after)
@@ -33,7 +33,9 @@ static void print_param(const struct rota_param *param)
     if (param->min)
         print_text(length ? ", length from " : ", from ", param->min, "");
     if (param->max)
-        print_text(length && !param->min ? ", length up to " : param->min ? " to " : ", up to ",
+        print_text(length && !param->min ? ", length up to "
+                   : param->min          ? " to "
+                                         : ", up to ",
                    param->max, "");
     if (param->choices)
         print_text(", one of ", param->choices, "");

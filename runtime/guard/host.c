@@ -33,7 +33,7 @@ static const struct value *wanted(const struct rota_run *run, const char *name, 
         text_format(sentence, sizeof(sentence),
                     "plugin '%s' asked for the parameter '%.64s', which it does not declare",
                     h->params->plugin->contract.name, name ? name : "(null)");
-    h->port.abort(sentence);
+    h->port.give_up(sentence);
 }
 
 static int host_is_set(const struct rota_run *run, const char *name)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * guard/host.h: what rota/plugin.h promises to a plugin: struct rota_run and the functions behind it. */
+ * guard/host.h: what rota/plugin.h promises to a plugin: struct rota_run and the functions behind
+ * it. */
 #ifndef ROTA_GUARD_HOST_H
 #define ROTA_GUARD_HOST_H
 #include "base/time.h"
@@ -16,7 +17,7 @@ struct host_port {
     void (*log)(int level, const char *text);
     void (*progress)(double fraction, const char *text);
     /* The plugin has a bug: say `sentence` and end the process. Does not return. */
-    void (*abort)(const char *sentence) __attribute__((noreturn));
+    __attribute__((noreturn)) void (*give_up)(const char *sentence);
 };
 
 struct host {
@@ -30,11 +31,12 @@ struct host {
     char fail_text[1024];
 };
 
-/* Fills everything but the members of `run` that say which run it is. `h` must not move afterwards. */
+/* Fills everything but the members of `run` that say which run it is. `h` must not move afterwards.
+ */
 void host_init(struct host *h, const struct params *params, const struct host_port *port);
 
-/* Calls run() or check() and gives a result that the contract knows, or a negative errno; where the plugin returned
- * another number that is ROTA_FAILED with a text that says so. */
+/* Calls run() or check() and gives a result that the contract knows, or a negative errno; where the
+ * plugin returned another number that is ROTA_FAILED with a text that says so. */
 int host_call(struct host *h, int (*function)(const struct rota_run *), const char *name);
 
 /* The last fail() text; "" if there is none. */

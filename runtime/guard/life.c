@@ -11,8 +11,8 @@
 
 /* One call kills for at most so long before renewals, output and orders are looked at again. */
 #define KILL_SLICE_MS 100
-/* From round to round: what is born while a walk goes, and what takes its time to die. The gap doubles where nothing is
- * left to be signalled: then a process dies slowly, or cannot. */
+/* From round to round: what is born while a walk goes, and what takes its time to die. The gap
+ * doubles where nothing is left to be signalled: then a process dies slowly, or cannot. */
 #define ROUND_GAP_MIN_MS 2
 #define ROUND_GAP_MAX_MS 1000
 
@@ -55,14 +55,17 @@ struct boot life_unclean_at(const struct life *l)
 
 void life_stop(struct life *l, enum ended_stop why, struct boot now)
 {
+    ssize_t n;
+
     if (l->phase != PHASE_RUNNING)
         return;
     l->phase = PHASE_ASKED;
     l->stop = why;
     l->kill_at = boot_min(boot_add(now, l->grace_ms), l->deadline);
-    /* Readable by the byte, and for who reads the byte by the end of file. */
-    if (write(l->stop_pipe, "", 1) < 0 && errno != EPIPE)
-        kill(l->worker, SIGTERM);
+    /* Readable by the byte, and for who reads the byte by the end of file. It fits: the pipe is
+     * empty; where nobody holds the other end there is nobody to tell. */
+    n = write(l->stop_pipe, "", 1);
+    (void)n;
     close(l->stop_pipe);
     l->stop_pipe = -1;
     if (tree_signal(SIGTERM) < 0)
@@ -96,8 +99,8 @@ static int kill_once(struct life *l)
 {
     int live;
 
-    /* First in one step all that stayed in the worker's group; the number is its own until it is reaped. Without /proc
-     * this is all that can be done. */
+    /* First in one step all that stayed in the worker's group; the number is its own until it is
+     * reaped. Without /proc this is all that can be done. */
     if (l->worker_alive) {
         kill(-l->worker, SIGKILL);
         kill(l->worker, SIGKILL);
@@ -156,8 +159,7 @@ void life_advance(struct life *l, struct boot now)
     if (l->phase == PHASE_KILLING) {
         if (boot_reached(now, l->next_round))
             kill_rounds(l, now);
-    } else if (l->phase != PHASE_EMPTY &&
-               (!l->worker_alive || boot_reached(now, l->kill_at))) {
+    } else if (l->phase != PHASE_EMPTY && (!l->worker_alive || boot_reached(now, l->kill_at))) {
         begin_killing(l, now);
     }
 }

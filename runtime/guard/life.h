@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * guard/life.h: the worker's tree from its fork to ECHILD: when it is asked to stop, when it is killed, when it is
- * gone. Time comes in as an argument; the signals and the reaping are real. */
+ * guard/life.h: the worker's tree from its fork to ECHILD: when it is asked to stop, when it is
+ * killed, when it is gone. Time comes in as an argument; the signals and the reaping are real. */
 #ifndef ROTA_GUARD_LIFE_H
 #define ROTA_GUARD_LIFE_H
 #include "ipc/messages.h"
@@ -39,7 +39,7 @@ void life_stop(struct life *l, enum ended_stop why, struct boot now);
 void life_advance(struct life *l, struct boot now);
 /* When life_advance() is due next, whatever else happens. */
 struct boot life_next(const struct life *l);
-/* When it has to be said that the tree is not empty: a quarter of the margin after D. A kill that starts at D itself has
- * this long to be over, and the lease holds three times as long still. */
+/* When it has to be said that the tree is not empty: a quarter of the margin after D. A kill that
+ * starts at D itself has this long to be over, and the lease holds three times as long still. */
 struct boot life_unclean_at(const struct life *l);
 #endif

@@ -171,7 +171,8 @@ static int check_param(const struct plugin *p, size_t index, char *sentence)
     return -EBADMSG;
 }
 
-/* Copies the table row by row with the plugin's own row size, by the smaller of the two into a zeroed copy. */
+/* Copies the table row by row with the plugin's own row size, by the smaller of the two into a
+ * zeroed copy. */
 static int copy_params(struct plugin *p, char *sentence)
 {
     const char *row = (const char *)p->contract.params;
@@ -202,11 +203,12 @@ static int copy_params(struct plugin *p, char *sentence)
     return r;
 }
 
-/* The symbol's size in the file: a contract cannot be longer than what holds it. SIZE_MAX: not told. */
+/* The symbol's size in the file: a contract cannot be longer than what holds it. SIZE_MAX: not
+ * told. */
 static size_t symbol_size(const void *symbol)
 {
     void *found = NULL;
-    const ElfW(Sym) *entry;
+    const ElfW(Sym) * entry;
     Dl_info info;
 
     if (!dladdr1(symbol, &info, &found, RTLD_DL_SYMENT) || !found)

@@ -8,21 +8,21 @@
 /* Room for a sentence about what is wrong. */
 #define SENTENCE_SIZE 512
 
-/* Our own copies: a plugin's structs may be smaller or larger than ours. Texts stay in the plugin's file, which is
- * never unloaded. */
+/* Our own copies: a plugin's structs may be smaller or larger than ours. Texts stay in the plugin's
+ * file, which is never unloaded. */
 struct plugin {
     struct rota_plugin contract; /* .params is not used, see below */
     struct rota_param *params;   /* param_count of them, on the heap */
     size_t param_count;
 };
 
-/* Whether only root and this process's own user can change the file: every component of its real path belongs to one of
- * them, and is not writable by others unless sticky. 0 and *ret_resolved (PATH_MAX bytes); else -errno and a
- * sentence. */
+/* Whether only root and this process's own user can change the file: every component of its real
+ * path belongs to one of them, and is not writable by others unless sticky. 0 and *ret_resolved
+ * (PATH_MAX bytes); else -errno and a sentence. */
 int loader_check_path(const char *path, char *ret_resolved, char *sentence);
 
-/* Loads into this process, which runs the file's constructors. 0 and *ret_plugin; else -errno and a sentence: -ENOEXEC
- * no plugin, -EPROTO another contract, -EBADMSG a contract with a mistake. */
+/* Loads into this process, which runs the file's constructors. 0 and *ret_plugin; else -errno and a
+ * sentence: -ENOEXEC no plugin, -EPROTO another contract, -EBADMSG a contract with a mistake. */
 int loader_load(const char *path, struct plugin *ret_plugin, char *sentence);
 
 void loader_done(struct plugin *p);

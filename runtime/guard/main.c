@@ -36,9 +36,8 @@ static int wrong(const char *what, const char *argument)
 
 static int run_try(int argc, char **argv)
 {
-    struct try_options options = {
-        .worst_case_ms = TRY_WORST_CASE_MS, .stop_grace_ms = TRY_STOP_GRACE_MS
-    };
+    struct try_options options = { .worst_case_ms = TRY_WORST_CASE_MS,
+                                   .stop_grace_ms = TRY_STOP_GRACE_MS };
     int i = 2;
 
     for (; i < argc && argv[i][0] == '-'; i += 2) {
@@ -70,7 +69,8 @@ int main(int argc, char **argv)
     if (strcmp(mode, "--probe") == 0)
         return probe_main();
     if (strcmp(mode, "--describe") == 0)
-        return argc == 3 ? describe_main(argv[2]) : wrong("--describe needs one plugin's file", NULL);
+        return argc == 3 ? describe_main(argv[2])
+                         : wrong("--describe needs one plugin's file", NULL);
     if (strcmp(mode, "--try") == 0)
         return run_try(argc, argv);
     if (strcmp(mode, "--version") == 0) {

@@ -22,8 +22,8 @@ struct output {
 void output_init(struct output *o, int fd, uint32_t stream);
 void output_done(struct output *o);
 
-/* Reads what is there, at most `limit_bytes`, and reports each whole line. `last` (OUTPUT_LAST_SIZE bytes) gets every
- * line that is not empty. */
+/* Reads what is there, at most `limit_bytes`, and reports each whole line. `last` (OUTPUT_LAST_SIZE
+ * bytes) gets every line that is not empty. */
 void output_read(struct output *o, size_t limit_bytes, struct report *report, char *last,
                  struct boot now);
 /* The line that never got its end. */

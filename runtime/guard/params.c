@@ -17,6 +17,7 @@ void problems_add(struct problems *problems, int32_t param, const char *format, 
         return;
     problems->param[problems->count] = param;
     va_start(args, format);
+    /* clang-tidy 14 overlooks this va_start. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     vsnprintf(problems->text[problems->count], SENTENCE_SIZE, format, args);
     va_end(args);
     problems->count++;
@@ -25,8 +26,8 @@ void problems_add(struct problems *problems, int32_t param, const char *format, 
 const char *params_type_name(uint32_t type)
 {
     static const char *const names[] = {
-        [ROTA_STRING] = "string",     [ROTA_INTEGER] = "integer",   [ROTA_NUMBER] = "number",
-        [ROTA_BOOLEAN] = "boolean",   [ROTA_DURATION] = "duration", [ROTA_SIZE] = "size",
+        [ROTA_STRING] = "string",           [ROTA_INTEGER] = "integer",   [ROTA_NUMBER] = "number",
+        [ROTA_BOOLEAN] = "boolean",         [ROTA_DURATION] = "duration", [ROTA_SIZE] = "size",
         [ROTA_STRINGS] = "list of strings",
     };
 
@@ -107,8 +108,7 @@ static void bind_missing(struct params *p, const struct message_probe *given,
             problems_add(problems, -1, "plugin '%s' needs the parameter '%s' (%s)%s%s",
                          p->plugin->contract.name, decl->name, params_type_name(decl->type),
                          decl->help ? ": " : "", decl->help ? decl->help : "");
-        else if (decl->def &&
-                 values_read_default(decl, &p->values[i], &p->blocks[i], sentence) < 0)
+        else if (decl->def && values_read_default(decl, &p->values[i], &p->blocks[i], sentence) < 0)
             problems_add(problems, -1, "the default of a parameter of plugin '%s' is wrong: %s",
                          p->plugin->contract.name, sentence);
     }

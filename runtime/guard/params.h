@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * guard/params.h: the values that a conf file or a command line gave, read by the types that a plugin declares. */
+ * guard/params.h: the values that a conf file or a command line gave, read by the types that a
+ * plugin declares. */
 #ifndef ROTA_GUARD_PARAMS_H
 #define ROTA_GUARD_PARAMS_H
 #include "guard/loader.h"
@@ -33,14 +34,15 @@ struct params {
     char **blocks;        /* what the texts of a default list stand in, or NULL */
 };
 
-/* Binds the given values and the defaults. `loose`: values come from a command line, where everything is text. Texts
- * stay the giver's and must outlive the result. 0, -EINVAL with problems, -ENOMEM. The result is freed by params_done()
- * in every case. */
+/* Binds the given values and the defaults. `loose`: values come from a command line, where
+ * everything is text. Texts stay the giver's and must outlive the result. 0, -EINVAL with problems,
+ * -ENOMEM. The result is freed by params_done() in every case. */
 int params_bind(struct params *p, const struct plugin *plugin, const struct message_probe *given,
                 bool loose, struct problems *problems);
 void params_done(struct params *p);
 
-/* The value of a declared parameter, or NULL where the name was not declared by that type (0: any type). */
+/* The value of a declared parameter, or NULL where the name was not declared by that type (0: any
+ * type). */
 const struct value *params_find(const struct params *p, const char *name, uint32_t type);
 
 /* "string", "duration" ...: as people read it. */

@@ -48,8 +48,8 @@ static void say_death(char *sentence, int status)
                     WEXITSTATUS(status));
 }
 
-/* 0 and a PROBED in `answer`; -ETIMEDOUT; -EPIPE where the child is gone without one; -ECANCELED where nobody waits for
- * the answer any more. */
+/* 0 and a PROBED in `answer`; -ETIMEDOUT; -EPIPE where the child is gone without one; -ECANCELED
+ * where nobody waits for the answer any more. */
 static int await_answer(int socket, int control, struct frame *answer)
 {
     struct pollfd fds[] = {
@@ -123,15 +123,14 @@ static void finish(pid_t child, int r, uint32_t index, struct frame *answer)
                     "check() must be quick",
                     PROBE_DEADLINE_MS / 1000);
     else
-        text_format(sentence, sizeof(sentence), "the plugin could not be probed: %s",
-                    strerror(-r));
+        text_format(sentence, sizeof(sentence), "the plugin could not be probed: %s", strerror(-r));
     answer_error(answer, index, sentence);
 }
 
 void probe_ask(const struct message_probe *question, bool loose, int control, struct frame *answer)
 {
     char path[PATH_MAX], sentence[SENTENCE_SIZE];
-    CLEANUP_CLOSE int ours = -1, stop = -1;
+    CLEANUP_CLOSE int ours = -1;
     struct probe_child child = { .question = question, .loose = loose, .path = path };
     int pair[2], pipe_fds[2];
     pid_t pid;
@@ -152,7 +151,6 @@ void probe_ask(const struct message_probe *question, bool loose, int control, st
         finish(0, -errno, question->index, answer);
         return;
     }
-    stop = pipe_fds[1];
     child.socket = pair[1];
     child.stop = pipe_fds[0];
     child.parent = getpid();
@@ -162,6 +160,7 @@ void probe_ask(const struct message_probe *question, bool loose, int control, st
     close(pair[1]);
     close(pipe_fds[0]);
     finish(pid, pid < 0 ? -EAGAIN : await_answer(ours, control, answer), question->index, answer);
+    close(pipe_fds[1]); /* only now: the child's stop pipe is not to become readable */
 }
 
 static int answer_next(int control, struct frame *question, struct frame *answer)

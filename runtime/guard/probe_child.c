@@ -33,9 +33,8 @@ static void answer(void)
         m.summary = child.plugin.contract.summary;
     }
     for (uint32_t i = 0; i < child.problems.count; i++)
-        m.errors[m.error_count++] = (struct probe_error){
-            .param = child.problems.param[i], .text = child.problems.text[i]
-        };
+        m.errors[m.error_count++] = (struct probe_error){ .param = child.problems.param[i],
+                                                          .text = child.problems.text[i] };
     message_pack_probed(&child.frame, &m);
     frame_send(WORKER_SOCKET, &child.frame); /* the first frame on a fresh socket: it fits */
     _exit(0);
@@ -53,9 +52,9 @@ static void ignore_progress(double fraction, const char *text)
     (void)text;
 }
 
-static void abort_for_bug(const char *sentence) __attribute__((noreturn));
+static void give_up_for_bug(const char *sentence) __attribute__((noreturn));
 
-static void abort_for_bug(const char *sentence)
+static void give_up_for_bug(const char *sentence)
 {
     problems_add(&child.problems, -1, "%s", sentence);
     answer();
@@ -76,9 +75,9 @@ static void describe_run(struct rota_run *run)
 
 static void call_check(void)
 {
-    static const struct host_port port = {
-        .log = ignore_log, .progress = ignore_progress, .abort = abort_for_bug
-    };
+    static const struct host_port port = { .log = ignore_log,
+                                           .progress = ignore_progress,
+                                           .give_up = give_up_for_bug };
     const struct rota_plugin *contract = &child.plugin.contract;
     struct boot end = boot_add(clock_now(), PROBE_DEADLINE_MS);
     int result;

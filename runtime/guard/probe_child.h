@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * guard/probe_child.h: the process in which a plugin is loaded to be checked. Called in a forked child. */
+ * guard/probe_child.h: the process in which a plugin is loaded to be checked. Called in a forked
+ * child. */
 #ifndef ROTA_GUARD_PROBE_CHILD_H
 #define ROTA_GUARD_PROBE_CHILD_H
 #include "guard/loader.h"

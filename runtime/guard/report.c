@@ -103,7 +103,8 @@ static void flush_progress(struct report *r, struct boot now)
     r->progress_not_before = boot_add(now, REPORT_PROGRESS_GAP_MS);
 }
 
-/* The lines lost after the last one that went out; told before the end. False where they wait for room. */
+/* The lines lost after the last one that went out; told before the end. False where they wait for
+ * room. */
 static bool flush_dropped(struct report *r)
 {
     struct message_output m = { .stream = 2, .text = "", .dropped = r->dropped };

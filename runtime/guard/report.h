@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * guard/report.h: what the guard tells the supervisor, without ever waiting for it.
  *
- * Lines are dropped and counted where they come faster than the limit or the supervisor is slow; of progress the
- * latest is kept; ENDED is kept until it fits. */
+ * Lines are dropped and counted where they come faster than the limit or the supervisor is slow; of
+ * progress the latest is kept; ENDED is kept until it fits. */
 #ifndef ROTA_GUARD_REPORT_H
 #define ROTA_GUARD_REPORT_H
 #include "ipc/messages.h"

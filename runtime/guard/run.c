@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/run.h"
 #include "base/text.h"
-#include "guard/channel.h"
 #include "guard/clock.h"
+#include "guard/launch.h"
 #include "guard/life.h"
 #include "guard/loader.h"
 #include "guard/output.h"
 #include "guard/report.h"
-#include "guard/worker.h"
+#include "guard/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,20 +101,21 @@ static int set_up(struct guard *g)
     sandbox_reset_signals();
     signal(SIGPIPE, SIG_IGN);
     setsid(); /* fails where it is a leader already, which is as good */
-    if (close_range(CONTROL_SOCKET + 1, ~0U, 0) < 0 ||
-        fcntl(g->control, F_SETFD, FD_CLOEXEC) < 0 || chdir("/") < 0 ||
-        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+    if (close_range(CONTROL_SOCKET + 1, ~0U, 0) < 0 || fcntl(g->control, F_SETFD, FD_CLOEXEC) < 0 ||
+        chdir("/") < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return -errno;
     return open_sources(g);
 }
 
-/* The backstop of the guard itself, for when it is stopped or starved: after D, while the lease still holds. */
+/* The backstop of the guard itself, for when it is stopped or starved: after D, while the lease
+ * still holds. */
 static void set_backstop(struct guard *g, struct boot deadline)
 {
     clock_backstop_set(g->backstop, boot_add(deadline, g->start.margin_ms / 2));
 }
 
-/* Nothing is left of the run, or nothing more can be done for the lease: no reason to kill the guard. */
+/* Nothing is left of the run, or nothing more can be done for the lease: no reason to kill the
+ * guard. */
 static void drop_backstop(struct guard *g)
 {
     clock_backstop_set(g->backstop, BOOT_NEVER);
@@ -133,83 +133,14 @@ static void end_unstarted(struct guard *g, enum ended_how how, enum ended_stop s
     drop_backstop(g);
 }
 
-struct pipes {
-    int out[2], err[2], stop[2], socket[2];
-};
-
-static int open_pipes(struct pipes *p)
+static void adopt(struct guard *g, const struct launched *l)
 {
-    memset(p, -1, sizeof(*p));
-    /* Non-blocking for the guard alone: a worker's stdout that says EAGAIN would surprise it. */
-    if (pipe2(p->out, O_CLOEXEC) < 0 || pipe2(p->err, O_CLOEXEC) < 0 ||
-        pipe2(p->stop, O_CLOEXEC) < 0 ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->socket) < 0 ||
-        fcntl(p->out[0], F_SETFL, O_NONBLOCK) < 0 || fcntl(p->err[0], F_SETFL, O_NONBLOCK) < 0 ||
-        fcntl(p->stop[1], F_SETFL, O_NONBLOCK) < 0)
-        return -errno;
-    return 0;
-}
+    struct message_started m = { .worker_pid = l->worker, .started = l->started };
 
-static void close_one(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
-static void close_workers_ends(struct pipes *p)
-{
-    close_one(&p->out[1]);
-    close_one(&p->err[1]);
-    close_one(&p->stop[0]);
-    close_one(&p->socket[1]);
-}
-
-static void close_pipes(struct pipes *p)
-{
-    close_workers_ends(p);
-    close_one(&p->out[0]);
-    close_one(&p->err[0]);
-    close_one(&p->stop[1]);
-    close_one(&p->socket[0]);
-}
-
-/* The pid or -errno; never comes back in the child. */
-static pid_t fork_worker(struct guard *g, const char *path, const struct pipes *p,
-                         struct boot started)
-{
-    const struct message_start *start = &g->start;
-    struct worker_setup setup = {
-        .start = start,
-        .resolved_path = path,
-        .overrun_at = boot_add(started, start->worst_case_ms),
-        .sandbox = {
-            .parent = getpid(),
-            .fds = { -1, p->out[1], p->err[1], p->socket[1], p->stop[0] },
-            .fd_count = 5,
-            .switch_user = start->switch_user,
-            .uid = start->uid,
-            .gid = start->gid,
-            .user = start->user,
-            .home = start->home,
-        },
-    };
-    pid_t pid = fork();
-
-    if (pid == 0)
-        worker_main(&setup);
-    return pid < 0 ? -errno : pid;
-}
-
-static void adopt(struct guard *g, struct pipes *p, pid_t pid, struct boot started)
-{
-    struct message_started m = { .worker_pid = pid, .started = started };
-
-    close_workers_ends(p);
-    output_init(&g->out, p->out[0], 1);
-    output_init(&g->err, p->err[0], 2);
-    g->worker_socket = p->socket[0];
-    life_begin(&g->life, &g->start, started, pid, p->stop[1]);
+    output_init(&g->out, l->out, 1);
+    output_init(&g->err, l->err, 2);
+    g->worker_socket = l->socket;
+    life_begin(&g->life, &g->start, l->started, l->worker, l->stop);
     report_started(&g->report, &m);
 }
 
@@ -225,12 +156,11 @@ static int resolve(const struct message_start *start, char *ret_path, char *sent
 static void start_worker(struct guard *g)
 {
     char path[PATH_MAX], sentence[SENTENCE_SIZE];
-    struct boot started = clock_now();
-    struct pipes pipes;
-    pid_t pid;
+    struct launched launched;
+    int r;
 
     set_backstop(g, g->start.deadline);
-    if (boot_reached(started, boot_add(g->start.deadline, -g->start.stop_grace_ms))) {
+    if (boot_reached(clock_now(), boot_add(g->start.deadline, -g->start.stop_grace_ms))) {
         end_unstarted(g, ENDED_UNSTARTED, STOP_DEADLINE,
                       "the time of its lease was over before the worker could start");
         return;
@@ -239,17 +169,12 @@ static void start_worker(struct guard *g)
         end_unstarted(g, ENDED_UNLOADABLE, STOP_NONE, sentence);
         return;
     }
-    pid = open_pipes(&pipes);
-    if (pid == 0) {
-        started = clock_now();
-        pid = fork_worker(g, path, &pipes, started);
-    }
-    if (pid > 0) {
-        adopt(g, &pipes, pid, started);
+    r = launch_worker(&g->start, path, &launched);
+    if (r == 0) {
+        adopt(g, &launched);
         return;
     }
-    close_pipes(&pipes);
-    text_format(sentence, sizeof(sentence), "no worker could be forked: %s", strerror(-pid));
+    text_format(sentence, sizeof(sentence), "no worker could be forked: %s", strerror(-r));
     end_unstarted(g, ENDED_UNSTARTED, STOP_NONE, sentence);
 }
 
@@ -310,6 +235,13 @@ static void take_result(struct guard *g)
     text_copy(g->result_detail, sizeof(g->result_detail), m.detail);
 }
 
+static void close_worker_socket(struct guard *g)
+{
+    if (g->worker_socket >= 0)
+        close(g->worker_socket);
+    g->worker_socket = -1;
+}
+
 static void read_worker(struct guard *g, struct boot now)
 {
     struct message_progress progress;
@@ -327,7 +259,7 @@ static void read_worker(struct guard *g, struct boot now)
         else if (type == MESSAGE_LOG && message_unpack_log(&g->frame, &line) == 0)
             report_log(&g->report, &line, now);
         else if (type == 0 || (type < 0 && type != -EBADMSG))
-            close_one(&g->worker_socket);
+            close_worker_socket(g);
     }
 }
 
@@ -343,7 +275,8 @@ static void read_signals(struct guard *g, struct boot now)
 /* What the plugin said; else where it did not succeed its last line. */
 static const char *detail_of(const struct guard *g, const struct message_ended *m)
 {
-    bool well = m->how == ENDED_RETURNED && (m->result == ROTA_SUCCEEDED || m->result == ROTA_NOTHING);
+    bool well =
+        m->how == ENDED_RETURNED && (m->result == ROTA_SUCCEEDED || m->result == ROTA_NOTHING);
 
     if (g->have_result && g->result_detail[0])
         return g->result_detail;
@@ -386,7 +319,8 @@ static void tell_end(struct guard *g)
     g->told_end = true;
 }
 
-/* Nobody can write any more but strangers that were handed a descriptor: what is there is read, and that is all. */
+/* Nobody can write any more but strangers that were handed a descriptor: what is there is read, and
+ * that is all. */
 static void drain(struct guard *g, struct boot now)
 {
     for (int i = 0; i < DRAIN_TURNS && g->worker_socket >= 0; i++)
@@ -397,7 +331,7 @@ static void drain(struct guard *g, struct boot now)
     output_finish(&g->err, &g->report, g->last_line, now);
     output_done(&g->out);
     output_done(&g->err);
-    close_one(&g->worker_socket);
+    close_worker_socket(g);
 }
 
 static void advance(struct guard *g, struct boot now)
@@ -446,7 +380,8 @@ static void wait_for_something(struct guard *g, struct pollfd *fds, struct boot 
         return; /* moved meanwhile */
 }
 
-/* The worker's result is read before the clock is looked at: a run that ended in time ended in time. */
+/* The worker's result is read before the clock is looked at: a run that ended in time ended in
+ * time. */
 static void loop(struct guard *g)
 {
     struct pollfd fds[POLL_COUNT];
@@ -471,7 +406,8 @@ static void loop(struct guard *g)
 
 int run_main(void)
 {
-    /* Static and zero at first: its frames are large, and pages that are not touched cost nothing. */
+    /* Static and zero at first: its frames are large, and pages that are not touched cost nothing.
+     */
     static struct guard g;
     int r;
 

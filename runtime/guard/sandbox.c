@@ -48,9 +48,9 @@ static int set_environment(const struct sandbox *s)
     const struct {
         const char *name, *value;
     } rows[] = {
-        { "PATH", PATH_DEFAULT },     { "LANG", "C.UTF-8" },
-        { "SHELL", "/bin/sh" },       { "HOME", s->home ? s->home : "/" },
-        { "USER", s->user },          { "LOGNAME", s->user },
+        { "PATH", PATH_DEFAULT }, { "LANG", "C.UTF-8" },
+        { "SHELL", "/bin/sh" },   { "HOME", s->home ? s->home : "/" },
+        { "USER", s->user },      { "LOGNAME", s->user },
     };
 
     if (clearenv() != 0)

@@ -42,6 +42,7 @@ static int parse_stat(const char *text, struct process *p)
     unsigned long long started;
     int parent, group;
 
+    /* The kernel wrote the numbers: they fit. NOLINTNEXTLINE(cert-err34-c) */
     if (!at || sscanf(at + 1,
                       " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
                       "%llu",
@@ -135,7 +136,7 @@ static enum kinship settle(const struct snapshot *s, struct process *p)
 static void send_signal(const struct process *p, int signo)
 {
     CLEANUP_CLOSE int fd = pidfd_open(p->pid, 0);
-    struct process now;
+    struct process now = { 0 };
 
     if (fd < 0) {
         if (errno == ENOSYS || errno == EMFILE || errno == ENFILE || errno == ENOMEM)
@@ -144,15 +145,17 @@ static void send_signal(const struct process *p, int signo)
     }
     if (read_process(p->pid, &now) < 0 || now.started != p->started)
         return;
-    /* The kernel kills a group in one step, and a fork in it cannot slip out, while a walk can run after one that forks
-     * and exits again and again. A worker begins a session, so no stranger is in a group of its descendants. */
+    /* The kernel kills a group in one step, and a fork in it cannot slip out, while a walk can run
+     * after one that forks and exits again and again. A worker begins a session, so no stranger is
+     * in a group of its descendants. */
     if (signo == SIGKILL && now.group > 1 && now.group != getpgrp())
         kill(-now.group, SIGKILL);
     pidfd_send_signal(fd, signo, NULL, 0);
 }
 
-/* While the walk goes: /proc lists numbers upwards, so a parent mostly stands in the list before its children. What is
- * ours is hit at once, not after the walk: a process that forks and exits again and again would be gone by then. */
+/* While the walk goes: /proc lists numbers upwards, so a parent mostly stands in the list before
+ * its children. What is ours is hit at once, not after the walk: a process that forks and exits
+ * again and again would be gone by then. */
 static void signal_early(struct snapshot *s, struct process *p, int signo)
 {
     const struct process *parent;
@@ -168,11 +171,12 @@ static void signal_early(struct snapshot *s, struct process *p, int signo)
         send_signal(p, signo);
 }
 
-/* Where memory ends half-way the part that was read is used: killing some of the tree gives memory back. */
+/* Where memory ends half-way the part that was read is used: killing some of the tree gives memory
+ * back. */
 static int walk(struct snapshot *s, int signo)
 {
     struct dirent *entry;
-    struct process p;
+    struct process p = { 0 };
     DIR *proc = opendir("/proc");
 
     if (!proc)

@@ -4,8 +4,8 @@
 #include "base/units.h"
 #include "guard/clock.h"
 #include "guard/loader.h"
-#include "guard/report.h"
 #include "guard/probe.h"
+#include "guard/report.h"
 #include "guard/run.h"
 #include "guard/settings.h"
 
@@ -88,9 +88,8 @@ static void pack_start(struct frame *f, const struct message_probe *question,
         .param_count = question->param_count,
     };
 
-    m.deadline = boot_add(clock_now(),
-                          time_add_ms(START_MS + MARGIN_MS,
-                                      time_add_ms(m.worst_case_ms, m.stop_grace_ms)));
+    m.deadline = boot_add(clock_now(), time_add_ms(START_MS + MARGIN_MS,
+                                                   time_add_ms(m.worst_case_ms, m.stop_grace_ms)));
     message_pack_start(f, &m);
 }
 
@@ -103,7 +102,8 @@ static int start_guard(pid_t *ret_pid)
         return -errno;
     pid = fork();
     if (pid == 0) {
-        /* Should the pair stand there already, dup2 changes nothing, and run_main() sets CLOEXEC anew. */
+        /* Should the pair stand there already, dup2 changes nothing, and run_main() sets CLOEXEC
+         * anew. */
         if (dup2(pair[1], CONTROL_SOCKET) < 0)
             _exit(EXIT_FAILURE);
         _exit(run_main());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * guard/try.h: `rota-guard --try FILE name=value…`: one run from a shell, with a worker and a guard as in production but
- * without a lock. */
+ * guard/try.h: `rota-guard --try FILE name=value…`: one run from a shell, with a worker and a guard
+ * as in production but without a lock. */
 #ifndef ROTA_GUARD_TRY_H
 #define ROTA_GUARD_TRY_H
 #include <stdint.h>
@@ -14,6 +14,7 @@ struct try_options {
     char *const *settings; /* name=value texts, ended by NULL */
 };
 
-/* The program's exit status: 0 where the run succeeded or had nothing to do, TRY_EXIT_PARAMS, else 1. */
+/* The program's exit status: 0 where the run succeeded or had nothing to do, TRY_EXIT_PARAMS,
+ * else 1. */
 int try_main(const struct try_options *options);
 #endif

@@ -31,7 +31,8 @@ static struct {
 static void leave(enum ended_how how, int result, const char *detail, int status)
     __attribute__((noreturn));
 
-/* A plugin may have forked without exec, and its child come here: only the worker speaks for the run. */
+/* A plugin may have forked without exec, and its child come here: only the worker speaks for the
+ * run. */
 static void leave(enum ended_how how, int result, const char *detail, int status)
 {
     if (getpid() == worker.pid)
@@ -39,9 +40,9 @@ static void leave(enum ended_how how, int result, const char *detail, int status
     _exit(status);
 }
 
-static void abort_for_bug(const char *sentence) __attribute__((noreturn));
+static void give_up_for_bug(const char *sentence) __attribute__((noreturn));
 
-static void abort_for_bug(const char *sentence)
+static void give_up_for_bug(const char *sentence)
 {
     fflush(NULL);
     leave(ENDED_EXITED, 0, sentence, HOST_EXIT_BUG);
@@ -53,8 +54,8 @@ static void on_sigterm(int signo)
     atomic_store(&worker.host.stopping, true);
 }
 
-/* Without SA_RESTART: a plugin that sleeps in a system call comes back with EINTR and can look at should_stop. An exec
- * gives a child of it the default again. */
+/* Without SA_RESTART: a plugin that sleeps in a system call comes back with EINTR and can look at
+ * should_stop. An exec gives a child of it the default again. */
 static void catch_sigterm(void)
 {
     struct sigaction action = { .sa_handler = on_sigterm };
@@ -74,8 +75,8 @@ static void take_deadline(void)
     clock_backstop_set(worker.backstop, m.deadline);
 }
 
-/* Moves the backstop and sees the stop. Ends where the guard is gone, or the plugin closed the descriptors: then no
- * renewal is heard, and the backstop stays where it is, which is safe. */
+/* Moves the backstop and sees the stop. Ends where the guard is gone, or the plugin closed the
+ * descriptors: then no renewal is heard, and the backstop stays where it is, which is safe. */
 static void *keeper(void *unused)
 {
     struct pollfd fds[] = {
@@ -155,7 +156,8 @@ static void describe_run(const struct worker_setup *setup)
 static void load(const struct worker_setup *setup)
 {
     const struct message_start *start = setup->start;
-    const struct message_probe given = { .params = start->params, .param_count = start->param_count };
+    const struct message_probe given = { .params = start->params,
+                                         .param_count = start->param_count };
     char sentence[SENTENCE_SIZE];
     struct problems *problems;
 
@@ -193,9 +195,9 @@ static int prepare(const struct worker_setup *setup, const char **ret_step)
 
 void worker_main(const struct worker_setup *setup)
 {
-    static const struct host_port port = {
-        .log = channel_log, .progress = channel_progress, .abort = abort_for_bug
-    };
+    static const struct host_port port = { .log = channel_log,
+                                           .progress = channel_progress,
+                                           .give_up = give_up_for_bug };
     char sentence[SENTENCE_SIZE];
     const char *step;
     int r;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * ipc/frame.h: messages over a SOCK_SEQPACKET pair between supervisor and guard (and guard and worker).
+ * ipc/frame.h: messages over a SOCK_SEQPACKET pair between supervisor and guard (and guard and
+ * worker).
  *
  * One packet is one frame: a header, then fields to the end of the packet, without padding.
  *
  *   header   4 bytes "ROTA" | u16 version | u16 type | u32 length of what follows
  *   field    u16 tag | u16 zero | u32 length | bytes
  *
- * Numbers are in host order: both ends are on one machine. An integer is an i64; a text is its bytes and one NUL.
- * A reader skips tags that it does not know, so a message can grow. A packet that is short, long, of another version
- * or with a field past its end is -EBADMSG: input, never asserted. */
+ * Numbers are in host order: both ends are on one machine. An integer is an i64; a text is its
+ * bytes and one NUL. A reader skips tags that it does not know, so a message can grow. A packet
+ * that is short, long, of another version or with a field past its end is -EBADMSG: input, never
+ * asserted. */
 #ifndef ROTA_IPC_FRAME_H
 #define ROTA_IPC_FRAME_H
 #include <stdbool.h>
@@ -40,8 +42,8 @@ void frame_put_text(struct frame *f, uint16_t tag, const char *text); /* NULL: n
 
 /* Sends without waiting. 0; -EAGAIN where the peer is slow; -EMSGSIZE after an overflow; -EPIPE. */
 int frame_send(int fd, const struct frame *f);
-/* Receives without waiting and checks the header. The type (never 0); 0 where the peer is gone; -EAGAIN; -EBADMSG (that
- * packet is consumed); another -errno. */
+/* Receives without waiting and checks the header. The type (never 0); 0 where the peer is gone;
+ * -EAGAIN; -EBADMSG (that packet is consumed); another -errno. */
 int frame_receive(int fd, struct frame *f);
 /* 1 and the next field, 0 at the end, -EBADMSG. */
 int frame_next(struct frame *f, struct field *ret_field);

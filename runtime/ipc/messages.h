@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * ipc/messages.h: what supervisor and guard say to each other. Type numbers and tags are final: within
- * FRAME_VERSION 1 new ones are added, none is changed. Each message has one struct, one pack and one unpack.
- * Unpacked texts and arrays point into the frame (texts) or into one heap block that message_done frees.
+ * ipc/messages.h: what supervisor and guard say to each other. Type numbers and tags are final:
+ * within FRAME_VERSION 1 new ones are added, none is changed. Each message has one struct, one pack
+ * and one unpack. Unpacked texts and arrays point into the frame (texts) or into one heap block
+ * that message_done frees.
  *
  *   supervisor -> guard   START | PROBE first, then DEADLINE, STOP
  *   guard -> supervisor   STARTED, OUTPUT*, LOG*, PROGRESS*, then ENDED      (after START)
  *                         PROBED                                             (after PROBE)
- * The guard keeps ENDED until it fits; of PROGRESS it keeps only the latest; OUTPUT and LOG are dropped and counted
- * where the supervisor is slow. */
+ * The guard keeps ENDED until it fits; of PROGRESS it keeps only the latest; OUTPUT and LOG are
+ * dropped and counted where the supervisor is slow. */
 #ifndef ROTA_IPC_MESSAGES_H
 #define ROTA_IPC_MESSAGES_H
 #include "base/param.h"
@@ -55,7 +56,8 @@ struct message_stop {
     uint32_t reason; /* the supervisor's own number, returned in ENDED */
 };
 
-/* MESSAGE_PROBE: load the plugin, check the jobs' parameters. One frame a job; the guard answers each. */
+/* MESSAGE_PROBE: load the plugin, check the jobs' parameters. One frame a job; the guard answers
+ * each. */
 struct message_probe {
     const char *plugin_path;
     const char *job;
@@ -70,9 +72,10 @@ struct message_started {
 };
 
 struct message_output {
-    uint32_t stream; /* 1 or 2 */
+    uint32_t stream;  /* 1 or 2 */
     const char *text; /* one line, without its end; raw */
-    uint32_t dropped; /* lines of output and log lost before this one. At the end: with an empty text and stream 2 */
+    uint32_t dropped; /* lines of output and log lost before this one. At the end: with an empty
+                         text and stream 2 */
 };
 
 struct message_log {
@@ -90,43 +93,46 @@ enum ended_how {
     ENDED_RETURNED = 1,  /* run() returned `result` */
     ENDED_EXITED = 2,    /* the process exited with `code` and no result */
     ENDED_SIGNALLED = 3, /* by signal `code` */
-    ENDED_UNLOADABLE = 4, /* the plugin could not be loaded, or refuses these parameters: run() was not called */
+    ENDED_UNLOADABLE =
+        4, /* the plugin could not be loaded, or refuses these parameters: run() was not called */
     ENDED_UNSTARTED = 5, /* no worker could be forked */
 };
 
 /* Why the guard stopped it, if it did. */
 enum ended_stop {
     STOP_NONE = 0,
-    STOP_OVERRUN = 1,    /* O */
-    STOP_DEADLINE = 2,   /* D - G: the lease was not renewed in time */
-    STOP_ORDERED = 3,    /* MESSAGE_STOP */
-    STOP_ORPHANED = 4,   /* the supervisor is gone (never reaches it) */
+    STOP_OVERRUN = 1,  /* O */
+    STOP_DEADLINE = 2, /* D - G: the lease was not renewed in time */
+    STOP_ORDERED = 3,  /* MESSAGE_STOP */
+    STOP_ORPHANED = 4, /* the supervisor is gone (never reaches it) */
 };
 
 struct message_ended {
     enum ended_how how;
     enum ended_stop stop;
-    uint32_t reason; /* of MESSAGE_STOP */
-    int32_t result;  /* ENDED_RETURNED: ROTA_SUCCEEDED ..., or negative errno */
-    int32_t code;    /* exit status or signal */
-    bool clean;      /* ECHILD: nothing of the tree is left */
-    bool killed;     /* SIGKILL was needed */
+    uint32_t reason;    /* of MESSAGE_STOP */
+    int32_t result;     /* ENDED_RETURNED: ROTA_SUCCEEDED ..., or negative errno */
+    int32_t code;       /* exit status or signal */
+    bool clean;         /* ECHILD: nothing of the tree is left */
+    bool killed;        /* SIGKILL was needed */
     uint32_t leftovers; /* processes that outlived the worker and were killed */
     int64_t ran_ms;
-    const char *detail; /* the plugin's fail() text, the load error, or the last line of output; may be "" */
+    const char *detail; /* the plugin's fail() text, the load error, or the last line of output; may
+                           be "" */
 };
 
 #define PROBE_ERRORS_MAX 16
 /* One thing that is wrong with a job's parameters. */
 struct probe_error {
-    int32_t param; /* index into the probe's params; -1: the plugin itself, or a parameter that is missing */
+    int32_t param; /* index into the probe's params; -1: the plugin itself, or a parameter that is
+                      missing */
     const char *text; /* a sentence: what is wrong and what to write */
 };
 
 /* MESSAGE_PROBED: the plugin's description, or what is wrong. */
 struct message_probed {
     uint32_t index;
-    bool loaded; /* false: errors[0] says why */
+    bool loaded;                          /* false: errors[0] says why */
     const char *name, *version, *summary; /* where loaded */
     struct probe_error errors[PROBE_ERRORS_MAX];
     uint32_t error_count;
@@ -144,8 +150,9 @@ void message_pack_progress(struct frame *f, const struct message_progress *m);
 void message_pack_ended(struct frame *f, const struct message_ended *m);
 void message_pack_probed(struct frame *f, const struct message_probed *m);
 
-/* Each unpacks a frame of its type. 0, -EBADMSG (a field that is needed is absent or wrong), -ENOMEM. Texts
- * point into `f`, which must outlive them. Params of start and probe are on the heap: free with message_free_params. */
+/* Each unpacks a frame of its type. 0, -EBADMSG (a field that is needed is absent or wrong),
+ * -ENOMEM. Texts point into `f`, which must outlive them. Params of start and probe are on the
+ * heap: free with message_free_params. */
 int message_unpack_start(struct frame *f, struct message_start *ret_m);
 int message_unpack_deadline(struct frame *f, struct message_deadline *ret_m);
 int message_unpack_stop(struct frame *f, struct message_stop *ret_m);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * ipc/row.h: a message's plain members as a table, read and written by one pair of functions. Inside ipc only. */
+ * ipc/row.h: a message's plain members as a table, read and written by one pair of functions.
+ * Inside ipc only. */
 #ifndef ROTA_IPC_ROW_H
 #define ROTA_IPC_ROW_H
 #include "ipc/frame.h"
@@ -17,7 +18,7 @@ struct row {
 
 /* Begins the frame and puts a field a row. */
 void row_pack(struct frame *f, uint16_t type, const struct row *rows, const void *message);
-/* Fills `message`, which must be zeroed. Fields without a row are skipped, as from a newer peer. 0, or -EBADMSG where
- * a field is absent that is not optional, or is of the wrong kind or range. */
+/* Fills `message`, which must be zeroed. Fields without a row are skipped, as from a newer peer. 0,
+ * or -EBADMSG where a field is absent that is not optional, or is of the wrong kind or range. */
 int row_unpack(struct frame *f, const struct row *rows, void *message);
 #endif

@@ -12,6 +12,8 @@
 #define REDIS_CODEC_ARGUMENTS_MAX 20
 /* All keys, numbers and texts of one command. */
 #define REDIS_CODEC_TEXT_SIZE 2048
+/* No answer has more. */
+#define REDIS_CODEC_TEXTS_MAX 2
 /* `detail` is cut to this. */
 #define REDIS_CODEC_DETAIL_MAX 512
 
@@ -28,7 +30,7 @@ struct redis_codec_command {
 
 /* The texts of one reply; store_reply points into them. */
 struct redis_codec_texts {
-    char first[STORE_TEXT_SIZE], second[STORE_TEXT_SIZE];
+    char text[REDIS_CODEC_TEXTS_MAX][STORE_TEXT_SIZE];
 };
 
 /* Composes TIME or EVALSHA. 0, or -EMSGSIZE where names and texts are longer than their limits. */

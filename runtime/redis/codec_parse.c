@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/codec.h"
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,17 @@ struct shape {
 };
 
 static const struct shape acquire_shapes[] = {
-    { "acquired", "nnn", ACQUIRE_GRANTED }, { "held", "lsnnn", ACQUIRE_HELD },
-    { "done", "nst", ACQUIRE_DONE },        { "passed", "n", ACQUIRE_PASSED },
-    { "wait", "ns", ACQUIRE_WAIT },         { "exhausted", "nn", ACQUIRE_EXHAUSTED },
-    { "paused", "s", ACQUIRE_PAUSED },      { "early", "n", ACQUIRE_EARLY },
-    { "over", "s", ACQUIRE_OVER },          { NULL, NULL, 0 },
+    { "acquired", "nnn", ACQUIRE_GRANTED },
+    { "spare", "nnn", ACQUIRE_SPARE },
+    { "held", "lsnnn", ACQUIRE_HELD },
+    { "done", "nst", ACQUIRE_DONE },
+    { "passed", "n", ACQUIRE_PASSED },
+    { "wait", "ns", ACQUIRE_WAIT },
+    { "exhausted", "nn", ACQUIRE_EXHAUSTED },
+    { "paused", "s", ACQUIRE_PAUSED },
+    { "early", "n", ACQUIRE_EARLY },
+    { "over", "s", ACQUIRE_OVER },
+    { NULL, NULL, 0 },
 };
 
 static const struct shape renew_shapes[] = {
@@ -83,7 +90,6 @@ static const struct shape *find_shape(const struct shape *shapes, const redisRep
 static bool read_elements(const struct shape *shape, const redisReply *reply,
                           struct redis_codec_texts *texts, struct elements *ret_elements)
 {
-    char *copies[] = { texts->first, texts->second };
     size_t copied = 0;
 
     for (size_t i = 0; shape->types[i]; i++) {
@@ -92,8 +98,10 @@ static bool read_elements(const struct shape *shape, const redisReply *reply,
         bool fits;
 
         if (type == 's' || type == 't') {
-            char *copy = copies[copied++];
+            char *copy;
 
+            assert(copied < REDIS_CODEC_TEXTS_MAX);
+            copy = texts->text[copied++];
             copy[0] = '\0';
             ret_elements->text[i] = copy;
             fits = element ? read_text(element, copy) : type == 't';
@@ -117,6 +125,7 @@ static int fill_acquire(enum acquire_answer answer, const struct elements *e,
     a->why = "";
     switch (answer) {
     case ACQUIRE_GRANTED:
+    case ACQUIRE_SPARE:
         a->fence = (uint64_t)e->number[0];
         a->attempt = (uint32_t)e->number[1];
         a->turn.ms = e->number[2];

@@ -12,13 +12,13 @@ static int add(struct redis_login *login, struct redis_outbox *outbox,
                const char *const arguments[ARGUMENTS_MAX])
 {
     size_t lengths[ARGUMENTS_MAX];
-    struct redis_command command = { .arguments = arguments, .lengths = lengths };
+    struct redis_command command;
+    size_t count = 0;
     int r;
 
-    while (command.count < ARGUMENTS_MAX && arguments[command.count]) {
-        lengths[command.count] = strlen(arguments[command.count]);
-        command.count++;
-    }
+    for (; count < ARGUMENTS_MAX && arguments[count]; count++)
+        lengths[count] = strlen(arguments[count]);
+    command = (struct redis_command){ .count = count, .arguments = arguments, .lengths = lengths };
     r = redis_outbox_add(outbox, &command);
     if (r == 0)
         login->left++;

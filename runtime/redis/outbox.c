@@ -2,6 +2,7 @@
 #include "redis/outbox.h"
 #include <errno.h>
 #include <hiredis/hiredis.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

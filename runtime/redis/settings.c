@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/settings.h"
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

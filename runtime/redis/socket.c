@@ -25,10 +25,11 @@ union address {
 static int fill_unix(const char *path, union address *ret_address, socklen_t *ret_len)
 {
     union address a = { .local.sun_family = AF_UNIX };
+    size_t size = strlen(path) + 1;
 
-    if (strlen(path) >= sizeof a.local.sun_path)
+    if (size > sizeof a.local.sun_path)
         return -ENAMETOOLONG;
-    strcpy(a.local.sun_path, path);
+    memcpy(a.local.sun_path, path, size);
     *ret_address = a;
     *ret_len = sizeof a.local;
     return 0;

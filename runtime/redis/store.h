@@ -41,9 +41,10 @@ enum redis_link_state {
     REDIS_LINK_WAITING /* the last try failed; the next one is armed */
 };
 
-/* Called at each change that people may care about. `reason` is a sentence part ("no connection
- * within 10 s", "connection refused", "WRONGPASS ..."), NULL when up. `window_ms`: the next try is
- * within it. */
+/* Called at each change that people may care about, from the event loop, never from a function of
+ * this header; it may submit and cancel calls. `reason` is a sentence part ("no connection within
+ * 10 s", "connection refused", "WRONGPASS ..."), NULL when up. `window_ms`: the next try is within
+ * it. */
 typedef void redis_link_watch(void *context, enum redis_link_state state, const char *endpoint,
                               const char *reason, int64_t window_ms);
 
@@ -61,8 +62,9 @@ int redis_store_new(const struct redis_settings *settings, const struct redis_st
 /* Closes; calls that are still queued or in flight are dropped without an answer. */
 void redis_store_free(struct redis_store *s);
 
-/* Queues a call. `urgent`: a lease is held: where the connection is down, the first new try comes
- * at once. A call that is queued or in flight already must not be submitted again. */
+/* Queues a call; allowed in answer(), which is never called from here. `urgent`: a lease is held:
+ * where the connection is down, the first new try comes at once. A call that is queued or in flight
+ * already must not be submitted again. */
 void redis_store_submit(struct redis_store *s, struct store_call *call, bool urgent);
 /* Forgets a call: no answer comes, whatever arrives. Safe on an idle one. */
 void redis_store_cancel(struct redis_store *s, struct store_call *call);

@@ -7,6 +7,7 @@
 #include "supervisor/options.h"
 #include <errno.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -61,6 +62,7 @@ static int run(const struct options *o)
 {
     int lock, rc, status;
 
+    (void)signal(SIGPIPE, SIG_IGN); /* before the first line: stderr may be a pipe that nobody reads */
     journal_init(LOG_INFO);
     rc = instance_lock(o->runtime_dir, &lock);
     if (rc == -EBUSY) {

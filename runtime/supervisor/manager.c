@@ -92,7 +92,7 @@ static int add_signals(struct manager *m)
     sigemptyset(&mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&mask, numbers[i]);
-    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
         return -errno;
     rc = add_signal(m, SIGCHLD, on_child, PRIORITY_CHILD);
     if (rc >= 0)
@@ -186,12 +186,26 @@ void manager_done(struct manager *m)
     free(m->generation);
 }
 
-/* The first mistake of an invalid job is said with the job's state, not twice. */
-static bool is_told_with_job(const struct config *c, const char *text)
+static bool ends_with(const char *text, const char *end)
 {
-    for (size_t i = 0; i < c->job_count; i++)
-        if (c->jobs[i].invalid && text_equal(c->jobs[i].invalid_why, text))
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* The first mistake of an invalid job is said with the job's state, not twice. The problem's text begins
+ * "job 'NAME': ", the job's own reason with the place instead. */
+static bool is_told_with_job(const struct config *c, const struct problem *p)
+{
+    for (size_t i = 0; i < c->job_count; i++) {
+        const struct job_config *job = &c->jobs[i];
+        char start[JOB_NAME_MAX + 16];
+
+        text_format(start, sizeof start, "job '%s': ", job->name);
+        if (job->invalid && job->invalid_why && strncmp(p->text, start, strlen(start)) == 0 &&
+            ends_with(job->invalid_why, p->text + strlen(start)))
             return true;
+    }
     return false;
 }
 
@@ -209,8 +223,8 @@ static void say_invalid(const struct config *c)
     for (size_t i = 0; i < c->job_count; i++)
         if (c->jobs[i].invalid)
             journal_log(LOG_ERR, (struct journal_field[]){ { "ROTA_JOB", c->jobs[i].name }, { NULL, NULL } },
-                        "%s is invalid, the other %zu jobs run: %s", c->jobs[i].name, count_good(c),
-                        c->jobs[i].invalid_why ? c->jobs[i].invalid_why : "memory is short");
+                        "%s is invalid, the other %zu job%s: %s", c->jobs[i].name, count_good(c),
+                        count_good(c) == 1 ? " runs" : "s run", c->jobs[i].invalid_why ? c->jobs[i].invalid_why : "memory is short");
 }
 
 void manager_say_problems(const struct config *c)
@@ -219,7 +233,7 @@ void manager_say_problems(const struct config *c)
         const struct problem *p = &c->problems.items[i];
         CLEANUP_FREE char *text = config_problem_text(p);
 
-        if (text && !is_told_with_job(c, text))
+        if (text && !is_told_with_job(c, p))
             journal_log(p->level == PROBLEM_ERROR ? LOG_ERR : LOG_WARNING, NULL, "%s", text);
     }
     say_invalid(c);
@@ -344,7 +358,8 @@ static void take_new_config(struct manager *m)
     m->fleet.slots = m->generation->config->max_running;
     journal_set_level(m->generation->config->log_level);
     m->jobs_stale = true;
-    journal_log(LOG_NOTICE, NULL, "reloaded: %zu jobs", m->generation->config->job_count);
+    journal_log(LOG_NOTICE, NULL, "reloaded: %zu job%s", m->generation->config->job_count,
+                m->generation->config->job_count == 1 ? "" : "s");
 }
 
 static void on_reloaded(void *context, bool good)

@@ -131,9 +131,9 @@ static int add_check_files(posix_spawn_file_actions_t *files, int words)
 int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid)
 {
     /* argv's strings are not const in C, and posix_spawn does not write to them. */
+    char file_option[] = "-c";
     char *const argv[] = { (char[]){ "rotad" }, (char[]){ "--check" },
-                           config_file ? (char[]){ "-c" } : NULL, (char *)(uintptr_t)config_file,
-                           NULL };
+                           config_file ? file_option : NULL, (char *)(uintptr_t)config_file, NULL };
     CLEANUP_CLOSE int ours = -1, theirs = -1;
     int ends[2], r;
 

@@ -137,8 +137,10 @@ def descendants(root):
 class Guard:
     """One rota-guard process. Use it as a context: at its end the process is gone."""
 
-    def __init__(self, mode="--run"):
+    def __init__(self, mode="--run", send_buffer=None):
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if send_buffer:
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         command = [str(GUARD), mode] + (["test"] if mode == "--run" else [])
         # bash, since dash knows no descriptor above 9.
         self.process = subprocess.Popen(
@@ -188,7 +190,7 @@ class Guard:
     def receive(self, seconds):
         """The next frame; None at end of file."""
         if not select.select([self.socket], [], [], seconds)[0]:
-            raise AssertionError(f"the guard said nothing for {seconds} s; before: {self.frames}")
+            raise AssertionError(f"the guard said nothing for {seconds} s; before: {self.frames[-5:]}")
         packet = self.socket.recv(1 << 20)
         if not packet:
             return None
@@ -203,7 +205,7 @@ class Guard:
         while True:
             frame = self.receive(max(0, end - time.monotonic()))
             if frame is None:
-                raise AssertionError(f"end of file before type {kind}; before: {self.frames}")
+                raise AssertionError(f"end of file before type {kind}; before: {self.frames[-5:]}")
             if frame["type"] == kind:
                 return frame
 

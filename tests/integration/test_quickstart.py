@@ -138,24 +138,6 @@ def test_demonstration_has_the_golden_shape_and_leaves_nothing(quickstart):
     assert_nothing_left(quickstart.tmp)
 
 
-def test_a_kill_by_hand_is_taken_over_and_ctrl_c_leaves_nothing(quickstart):
-    process = quickstart("run", "--for", "10m")
-    lines = []
-    pids = lines_until(process, lines, r"gate-1 is pid (\d+), gate-2 (\d+), gate-3 (\d+)", 20)
-    # A run whose lease ends before the next turn falls due: turns are 20 s apart.
-    run = lines_until(process, lines, rf"^\d\d:\d\d:(?:[024]\d|[135]0) ({DEVICE})  long_report: started", 60)
-    os.kill(int(pids[int(run[1][-1])]), signal.SIGKILL)
-    lines_until(process, lines, KINDS["gone"], 5)
-    lines_until(process, lines, KINDS["taken over"].replace(JOB, "long_report"), 9)
-    took = lines_until(process, lines, r"^-- takeover (\d+\.\d) s after the kill", 2)
-    assert float(took[1]) <= 8.0
-    os.killpg(process.pid, signal.SIGINT)
-    lines += process.communicate(timeout=30)[0].splitlines()
-    assert process.returncode == 0, "\n".join(lines)
-    assert_shape(lines, ["title", "pids", "started", "gone", "taken over", "takeover", "end", "summary"])
-    assert_nothing_left(quickstart.tmp)
-
-
 @pytest.mark.parametrize("words, said", [
     (["run", "--for", "60"], '--for is "60", which has no unit; write 60s or 60m'),
     (["run", "--for", "soon"], '--for is "soon", which is no time; write 60s or 2m'),
@@ -233,3 +215,21 @@ def test_manual_has_every_option(program, page):
     options = set(re.findall(r"--[a-z][a-z-]+", text))
     manual = (ROOT / "docs" / page).read_text().replace("\\-", "-")
     assert options and [o for o in sorted(options) if o not in manual] == []
+
+
+def test_a_kill_by_hand_is_taken_over_and_ctrl_c_leaves_nothing(quickstart):
+    process = quickstart("run", "--for", "10m")
+    lines = []
+    pids = lines_until(process, lines, r"gate-1 is pid (\d+), gate-2 (\d+), gate-3 (\d+)", 20)
+    # A run whose lease ends before the next turn falls due: turns are 20 s apart.
+    run = lines_until(process, lines, rf"^\d\d:\d\d:(?:[024]\d|[135]0) ({DEVICE})  long_report: started", 60)
+    os.kill(int(pids[int(run[1][-1])]), signal.SIGKILL)
+    lines_until(process, lines, KINDS["gone"], 5)
+    lines_until(process, lines, KINDS["taken over"].replace(JOB, "long_report"), 9)
+    took = lines_until(process, lines, r"^-- takeover (\d+\.\d) s after the kill", 2)
+    assert float(took[1]) <= 8.0
+    os.killpg(process.pid, signal.SIGINT)
+    lines += process.communicate(timeout=30)[0].splitlines()
+    assert process.returncode == 0, "\n".join(lines)
+    assert_shape(lines, ["title", "pids", "started", "gone", "taken over", "takeover", "end", "summary"])
+    assert_nothing_left(quickstart.tmp)

@@ -308,6 +308,17 @@ def test_rule_4_acquire_again_takes_back_a_lock_that_expired(job):
     assert job.redis.get(job.lock) == A
 
 
+def test_rule_4_acquire_again_of_a_turn_settled_since_is_spare_and_ends_as_unstarted(job):
+    job.known()
+    grant(job, attempts=2)
+    job.lose_lock()
+    second = grant(job, B, attempts=2)
+    job.finish(A)  # the late success of the first attempt
+    assert job.acquire(B, first=0, attempts=2)[0::2] == ["spare", second[2], job.turn]
+    job.finish(B, attempt=2, fence=second[2], outcome="unstarted")
+    assert job.redis.exists(job.lock) == 0 and int(job.field("done")) == job.turn
+
+
 def test_rule_4_acquire_after_the_end_of_its_run_is_over(job):
     job.known()
     grant(job)

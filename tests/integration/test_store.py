@@ -424,6 +424,27 @@ def test_ipv6(drive, redis_server):
     assert drive(f"::1 {port}").call("clock")["status"] == "answered"
 
 
+def test_the_connection_is_closed_at_an_exec_and_never_blocks(drive, redis_server):
+    driver = drive(redis_server.address)
+    driver.call("clock")
+    process = pathlib.Path(f"/proc/{driver.process.pid}")
+    sockets = [fd.name for fd in (process / "fd").iterdir()
+               if os.readlink(fd).startswith("socket:")]
+    assert len(sockets) == 1
+    info = (process / "fdinfo" / sockets[0]).read_text()
+    flags = int(info.split("flags:")[1].split()[0], 8)
+    assert flags & os.O_CLOEXEC and flags & os.O_NONBLOCK
+
+
+def test_soundness_is_that_what_waits_has_a_timer_that_is_not_overdue(drive, fake):
+    driver = drive(fake.address, command=60_000)
+    assert driver.sound(-100_000)  # nothing waits
+    driver.submit("x", "clock")
+    fake.accept().command()
+    assert driver.sound(0)
+    assert not driver.sound(-100_000)  # as if the deadline were long past
+
+
 # Calls.
 
 def test_a_cancelled_call_gets_no_answer(drive, fake):
@@ -850,6 +871,8 @@ def test_every_answer_of_acquire(drive, fake):
              {"answer": "done", "turn": 900, "holder": "t", "why": ""}),
             (["done", 1000, 900, "assumed"],
              {"answer": "done", "turn": 900, "holder": "", "why": "assumed"}),
+            (["spare", 1000, 7, 1, 900],
+             {"answer": "spare", "fence": 7, "attempt": 1, "turn": 900}),
             (["passed", 1000, 950], {"answer": "passed", "turn": 950}),
             (["wait", 1000, 50, "failed"], {"answer": "wait", "left": 50, "why": "failed"}),
             (["exhausted", 1000, 3, 1], {"answer": "exhausted", "attempt": 3, "first": 1}),

@@ -189,6 +189,9 @@ static struct config *print_and_load(const struct place *p, const struct config 
     assert_non_null(out);
     assert_int_equal(config_print(c, out), 0);
     assert_int_equal(fclose(out), 0);
+    /* For terminals: whatever the values hold. */
+    for (size_t i = 0; i < size; i++)
+        assert_true((unsigned char)text[i] >= 0x20 || text[i] == '\n');
     place_write_bytes(p, "again.conf", text, size);
     again = place_load(p, "again.conf");
     free(text);
@@ -250,8 +253,8 @@ static void test_fixed_change(void **state)
         const char *text, *name;
     } cases[] = {
         { "prefix = \"a:\"; redis = { address = \"127.0.0.1:6379\"; };", NULL },
-        { "prefix = \"a:\"; redis = { address = \"127.0.0.1:6379\"; }; max_running = 5; log_level "
-          "= \"err\";",
+        { "prefix = \"a:\"; redis = { address = \"127.0.0.1:6379\"; }; max_running = 5; "
+          "stop_timeout = \"1s\"; log_level = \"err\";",
           NULL },
         { "prefix = \"b:\"; redis = { address = \"127.0.0.1:6379\"; };", "prefix" },
         { "prefix = \"a:\"; redis = { address = \"127.0.0.1:6379\"; }; device = \"x\";", "device" },
@@ -372,6 +375,16 @@ static void test_job_equal(void **state)
     config_free(same);
 }
 
+static void test_kind_of_a_param_counts(void **state)
+{
+    struct config *number = load_job(*state, JOB " params = { a = 1; };");
+    struct config *text = load_job(*state, JOB " params = { a = \"1\"; };");
+
+    assert_false(config_job_equal(&number->jobs[0], &text->jobs[0]));
+    config_free(number);
+    config_free(text);
+}
+
 static void expect_device(const struct place *p, const char *template, const char *device)
 {
     char text[256];
@@ -450,6 +463,7 @@ int main(void)
         TEST(test_fingerprint_is_final),
         TEST(test_fingerprint_follows_meaning),
         TEST(test_job_equal),
+        TEST(test_kind_of_a_param_counts),
         TEST(test_device),
         TEST(test_long_device),
         TEST(test_manual_names_every_key),

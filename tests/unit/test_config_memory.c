@@ -28,6 +28,8 @@ char *__real_strndup(const char *s, size_t size);
 char *__real_realpath(const char *path, char *resolved);
 int __real_vasprintf(char **ret, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+int __real___vasprintf_chk(char **ret, int flag, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *p, size_t size);
@@ -36,6 +38,9 @@ char *__wrap_strndup(const char *s, size_t size);
 char *__wrap_realpath(const char *path, char *resolved);
 int __wrap_vasprintf(char **ret, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+/* What a fortified build calls. */
+int __wrap___vasprintf_chk(char **ret, int flag, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 static bool counting;
 static int left;
@@ -84,6 +89,11 @@ char *__wrap_realpath(const char *path, char *resolved)
 int __wrap_vasprintf(char **ret, const char *format, va_list args)
 {
     return fails() ? -1 : __real_vasprintf(ret, format, args);
+}
+
+int __wrap___vasprintf_chk(char **ret, int flag, const char *format, va_list args)
+{
+    return fails() ? -1 : __real___vasprintf_chk(ret, flag, format, args);
 }
 
 /* The result of a load whose allocation number `point` fails; *ret_reached: there was one. */

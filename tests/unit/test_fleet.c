@@ -18,8 +18,10 @@ static void answer_clock(struct device *d)
 {
     assert_true(fake_send(&d->fake, d->now));
     assert_int_equal(d->fake.request.verb, STORE_CLOCK);
-    fake_reply(&d->fake,
-               (struct store_reply){ .status = STORE_ANSWERED, .server = { d->now.ms + d->ahead_ms } }, d->now);
+    fake_reply(
+        &d->fake,
+        (struct store_reply){ .status = STORE_ANSWERED, .server = { d->now.ms + d->ahead_ms } },
+        d->now);
 }
 
 static void device_init(struct device *d, uint32_t slots)
@@ -33,7 +35,8 @@ static void device_init(struct device *d, uint32_t slots)
 static void begin(struct device *d)
 {
     for (size_t i = 0; i < JOBS; i++) {
-        d->jobs[i].settled = schedule_latest(&d->spec.schedule, (struct wall){ d->now.ms + d->ahead_ms });
+        d->jobs[i].settled =
+            schedule_latest(&d->spec.schedule, (struct wall){ d->now.ms + d->ahead_ms });
         job_begin(&d->jobs[i], d->now);
     }
     answer_clock(d);
@@ -148,6 +151,17 @@ static void test_no_more_than_slots(void **state)
     done(&d);
 }
 
+static struct boot plan_at(struct device *d, int64_t moved_ms)
+{
+    struct store_reply reply = { .status = STORE_ANSWERED };
+
+    d->ahead_ms += moved_ms;
+    reply.sent = reply.received = d->now;
+    reply.server.ms = d->now.ms + d->ahead_ms;
+    fleet_sample(&d->fake.fleet, &reply);
+    return d->jobs[0].armed;
+}
+
 /* Jobs 0 and 1 run; 3 has waited longer than 2. */
 static void two_run_two_wait(struct device *d)
 {
@@ -204,6 +218,21 @@ static void test_slot_passed_on(void **state)
     done(&d);
 }
 
+/* A move of the clock between the word and the tick does not lose the word. */
+static void test_slot_is_not_forgotten(void **state)
+{
+    struct device d;
+
+    (void)state;
+    two_run_two_wait(&d);
+    d.now.ms += 100;
+    end_run(&d, &d.jobs[0], true);
+    plan_at(&d, 500);
+    tick_due(&d);
+    assert_int_equal(d.jobs[3].state, JOB_ASKING);
+    done(&d);
+}
+
 static void test_stuck_tree_keeps_its_slot(void **state)
 {
     struct device d;
@@ -240,17 +269,6 @@ static void test_error_gives_the_slot_back(void **state)
             job_tick(&d.jobs[i], d.now);
     assert_int_equal(in_state(&d, JOB_ASKING), 1);
     done(&d);
-}
-
-static struct boot plan_at(struct device *d, int64_t moved_ms)
-{
-    struct store_reply reply = { .status = STORE_ANSWERED };
-
-    d->ahead_ms += moved_ms;
-    reply.sent = reply.received = d->now;
-    reply.server.ms = d->now.ms + d->ahead_ms;
-    fleet_sample(&d->fake.fleet, &reply);
-    return d->jobs[0].armed;
 }
 
 /* Small moves of fleet time add up: a job that waits long is not left behind by them. */
@@ -316,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_longest_wait_first),
         cmocka_unit_test(test_two_slots_at_once),
         cmocka_unit_test(test_slot_passed_on),
+        cmocka_unit_test(test_slot_is_not_forgotten),
         cmocka_unit_test(test_stuck_tree_keeps_its_slot),
         cmocka_unit_test(test_error_gives_the_slot_back),
         cmocka_unit_test(test_small_moves_add_up),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Whole fleets in virtual time, with faults. What is demanded at every step stands in support/world.c; here is how
- * long it is played, and that the play was about something. ROTA_SEED plays one again. */
+ * Whole fleets in virtual time, with faults. What is demanded at every step stands in
+ * support/world.c; here is how long it is played, and that the play was about something. ROTA_SEED
+ * plays one again. */
 #include "support/world.h"
 
 #include "base/units.h"
@@ -17,7 +18,8 @@ static void check_quiet_end(struct world *w)
         struct wall latest = schedule_latest(&j->spec.schedule, (struct wall){ w->now_ms });
 
         if (j->done < latest.ms - j->spec.schedule.every_ms)
-            fail_msg("job %u: nothing was done for %lld s at the end", i, (long long)(latest.ms - j->done) / 1000);
+            fail_msg("job %u: nothing was done for %lld s at the end", i,
+                     (long long)(latest.ms - j->done) / 1000);
     }
 }
 
@@ -31,12 +33,14 @@ static void test_play(void **state)
 
         world_init(&w, (struct unit_random){ unit_random_next(&random) });
         world_play(&w, HOUR_MS);
-        printf("%u runs, %u turns done, %u crashed, %u overran, %u lost; %u devices died, %u unanswered\n",
-               w.seen.starts, w.seen.successes, w.seen.crashes, w.seen.overruns, w.seen.lost, w.seen.deaths,
-               w.seen.unanswered);
+        printf("%u runs, %u turns done, %u crashed, %u overran, %u lost; %u devices died, %u "
+               "unanswered\n",
+               w.seen.starts, w.seen.successes, w.seen.crashes, w.seen.overruns, w.seen.lost,
+               w.seen.deaths, w.seen.unanswered);
         /* 360, 180 and 240 turns an hour; a third of the runs fail. */
         assert_true(w.seen.successes > 390);
-        assert_true(w.seen.crashes > 10 && w.seen.overruns > 2 && w.seen.deaths > 10 && w.seen.unanswered > 50);
+        assert_true(w.seen.crashes > 10 && w.seen.overruns > 2 && w.seen.deaths > 10 &&
+                    w.seen.unanswered > 50);
         check_quiet_end(&w);
         world_done(&w);
     }

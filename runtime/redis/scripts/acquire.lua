@@ -44,7 +44,10 @@ if c_tok == token then
   if c_state ~= 'running' then return {'over', now, c_state} end
   if holder == nil or holder == token then
     redis.call('SET', lock, token, 'PX', ttl)
-    return {'acquired', now, c_fence, c_att, c_turn}
+    -- Settled since, by a late success of an attempt before (rule 3). Who asks again was not told of its grant, so it has
+    -- started nothing: `spare` says that it is to be finished as unstarted. Nothing is freed here, for this may be an old
+    -- message that comes late, of a run that goes on.
+    return {c_turn <= c_done and not c_manual and 'spare' or 'acquired', now, c_fence, c_att, c_turn}
   end
 end
 -- 2. Not yet.

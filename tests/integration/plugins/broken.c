@@ -2,7 +2,6 @@
  * Plugins that are wrong before run(): one a -D, for the probe's tests. */
 #include <rota/plugin.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,17 +18,29 @@ int something_else(const struct rota_run *r)
     return run(r);
 }
 #elif defined(OTHER_ABI)
-const struct rota_plugin rota_plugin = { .abi = 2, .size = sizeof(struct rota_plugin),
-    .param_size = sizeof(struct rota_param), .name = "x", .version = "1", .summary = "x",
-    .run = run };
+const struct rota_plugin rota_plugin = { .abi = 2,
+                                         .size = sizeof(struct rota_plugin),
+                                         .param_size = sizeof(struct rota_param),
+                                         .name = "x",
+                                         .version = "1",
+                                         .summary = "x",
+                                         .run = run };
 #elif defined(TINY)
-const struct rota_plugin rota_plugin = { .abi = ROTA_ABI, .size = 24,
-    .param_size = sizeof(struct rota_param), .name = "x", .version = "1", .summary = "x",
-    .run = run };
+const struct rota_plugin rota_plugin = { .abi = ROTA_ABI,
+                                         .size = 24,
+                                         .param_size = sizeof(struct rota_param),
+                                         .name = "x",
+                                         .version = "1",
+                                         .summary = "x",
+                                         .run = run };
 #elif defined(BOASTER)
-const struct rota_plugin rota_plugin = { .abi = ROTA_ABI, .size = 4000,
-    .param_size = sizeof(struct rota_param), .name = "x", .version = "1", .summary = "x",
-    .run = run };
+const struct rota_plugin rota_plugin = { .abi = ROTA_ABI,
+                                         .size = 4000,
+                                         .param_size = sizeof(struct rota_param),
+                                         .name = "x",
+                                         .version = "1",
+                                         .summary = "x",
+                                         .run = run };
 #elif defined(NEEDY)
 ROTA_PLUGIN(.needs = 1ull << 40, .name = "x", .version = "1", .summary = "x", .run = run);
 #elif defined(BAD_NAME)
@@ -92,18 +103,31 @@ struct old_plugin {
     const struct old_param *params;
     int (*run)(const struct rota_run *);
 };
-ROTA_EXPORT const struct old_plugin old_plugin __asm__("rota_plugin") = { .abi = ROTA_ABI,
-    .size = sizeof(struct old_plugin), .param_size = sizeof(struct old_param), .name = "old",
-    .version = "0.9", .summary = "Old.", .params = params, .run = run_small };
+ROTA_EXPORT const struct old_plugin old_plugin __asm__("rota_plugin") = {
+    .abi = ROTA_ABI,
+    .size = sizeof(struct old_plugin),
+    .param_size = sizeof(struct old_param),
+    .name = "old",
+    .version = "0.9",
+    .summary = "Old.",
+    .params = params,
+    .run = run_small
+};
 #elif defined(LARGE)
 /* As a plugin of a later minor version would be. */
 struct new_plugin {
     struct rota_plugin now;
     int (*later)(void);
 };
-ROTA_EXPORT const struct new_plugin new_plugin __asm__("rota_plugin") = { .now = { .abi = ROTA_ABI,
-    .size = sizeof(struct new_plugin), .param_size = sizeof(struct rota_param), .name = "new",
-    .version = "2", .summary = "New.", .run = run } };
+ROTA_EXPORT const struct new_plugin new_plugin __asm__("rota_plugin") = {
+    .now = { .abi = ROTA_ABI,
+             .size = sizeof(struct new_plugin),
+             .param_size = sizeof(struct rota_param),
+             .name = "new",
+             .version = "2",
+             .summary = "New.",
+             .run = run }
+};
 #else
 __attribute__((constructor)) static void first(void)
 {

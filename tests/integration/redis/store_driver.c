@@ -99,9 +99,10 @@ static void submit(struct driven *d)
 static void print_acquire(const struct store_reply *reply)
 {
     static const char *const names[] = {
-        [ACQUIRE_GRANTED] = "granted", [ACQUIRE_HELD] = "held",   [ACQUIRE_DONE] = "done",
-        [ACQUIRE_PASSED] = "passed",   [ACQUIRE_WAIT] = "wait",   [ACQUIRE_EXHAUSTED] = "exhausted",
-        [ACQUIRE_PAUSED] = "paused",   [ACQUIRE_EARLY] = "early", [ACQUIRE_OVER] = "over",
+        [ACQUIRE_GRANTED] = "granted",     [ACQUIRE_SPARE] = "spare",   [ACQUIRE_HELD] = "held",
+        [ACQUIRE_DONE] = "done",           [ACQUIRE_PASSED] = "passed", [ACQUIRE_WAIT] = "wait",
+        [ACQUIRE_EXHAUSTED] = "exhausted", [ACQUIRE_PAUSED] = "paused", [ACQUIRE_EARLY] = "early",
+        [ACQUIRE_OVER] = "over",
     };
 
     print_text("answer", names[reply->acquire.answer]);

@@ -52,7 +52,8 @@ void bench_begin(struct bench *b, const struct job_spec *spec, bool settled)
         b->job.settled = bench_turn(b);
     assert_true(fake_send(&b->fake, b->now));
     assert_int_equal(b->fake.request.verb, STORE_CLOCK);
-    fake_reply(&b->fake, (struct store_reply){ .status = STORE_ANSWERED, .server = bench_server(b) }, b->now);
+    fake_reply(&b->fake,
+               (struct store_reply){ .status = STORE_ANSWERED, .server = bench_server(b) }, b->now);
     assert_int_equal(b->job.state, JOB_WAITING);
 }
 
@@ -86,7 +87,8 @@ void bench_pass(struct bench *b, int64_t ms)
         b->now = boot_max(b->now, at);
         job_tick(&b->job, b->now);
         if (b->job.armed.ms == at.ms)
-            fail_msg("armed again at %lld in state %s", (long long)at.ms, job_state_name(b->job.state));
+            fail_msg("armed again at %lld in state %s", (long long)at.ms,
+                     job_state_name(b->job.state));
     }
     b->now = end;
 }
@@ -181,8 +183,10 @@ void bench_run(struct bench *b)
 
 void bench_return(struct bench *b, int result)
 {
-    job_ended(&b->job, b->now,
-              &(struct run_end){ .exit = RUN_RETURNED, .result = result, .ran_ms = 5, .clean = true, .detail = "" });
+    job_ended(
+        &b->job, b->now,
+        &(struct run_end){
+            .exit = RUN_RETURNED, .result = result, .ran_ms = 5, .clean = true, .detail = "" });
 }
 
 void bench_end(struct bench *b, enum run_exit how, enum run_stop stop, bool clean)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * support/bench.h: one job on one fake device, moved through virtual time by the test. The server's clock is
- * `server_ahead_ms` ahead of the boot clock; a job's turns are every BENCH_PERIOD_MS. */
+ * support/bench.h: one job on one fake device, moved through virtual time by the test. The server's
+ * clock is `server_ahead_ms` ahead of the boot clock; a job's turns are every BENCH_PERIOD_MS. */
 #ifndef ROTA_TESTS_BENCH_H
 #define ROTA_TESTS_BENCH_H
 #include "support/fake.h"
@@ -22,8 +22,8 @@ struct job_spec bench_short_spec(void);
 /* A job that is renewed: W 10 min, L 60 s, M 600 ms, B 609.6 s, every 20 s. */
 struct job_spec bench_renewed_spec(void);
 
-/* The job has begun, and the fleet's clock is known: it waits for its next turn, or is about to ask for the
- * latest one where `settled` is false. */
+/* The job has begun, and the fleet's clock is known: it waits for its next turn, or is about to ask
+ * for the latest one where `settled` is false. */
 void bench_begin(struct bench *b, const struct job_spec *spec, bool settled);
 /* Nothing illegal has happened, the job moves, and nothing is left behind. */
 void bench_done(struct bench *b);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * support/fake.h: one device without a process, a clock or a Redis: a port that writes down what the core wishes
- * for, and a store that composes a call when the test sends it and answers what the test says. One call is in
- * flight at a time, as on a connection where the next request waits for the reply. */
+ * support/fake.h: one device without a process, a clock or a Redis: a port that writes down what
+ * the core wishes for, and a store that composes a call when the test sends it and answers what the
+ * test says. One call is in flight at a time, as on a connection where the next request waits for
+ * the reply. */
 #ifndef ROTA_TESTS_FAKE_H
 #define ROTA_TESTS_FAKE_H
 #include "unit.h"
@@ -32,7 +33,7 @@ struct fake {
     struct job *extended, *stopped;
     enum stop_reason stop_reason;
     struct boot fleet_armed;
-    unsigned reports[REPORT_ILLEGAL + 1]; /* how many of each kind */
+    unsigned reports[REPORT_ILLEGAL + 1];    /* how many of each kind */
     char report_device[DEVICE_NAME_MAX + 1]; /* of the last REPORT_TAKEOVER or REPORT_PASSED */
     int64_t silent_ms, moved_ms;             /* of the last REPORT_TAKEOVER, REPORT_CLOCK_JUMP */
 };
@@ -40,8 +41,8 @@ struct fake {
 /* `device` is kept. */
 void fake_init(struct fake *f, const char *device, uint32_t slots, struct unit_random random);
 void fake_done(struct fake *f);
-/* Hands the next queued call to the store at `now`, dropping those that are not wanted any more. True: f->flying
- * and f->request are it. Nothing may be in flight. */
+/* Hands the next queued call to the store at `now`, dropping those that are not wanted any more.
+ * True: f->flying and f->request are it. Nothing may be in flight. */
 bool fake_send(struct fake *f, struct boot now);
 /* Answers what is in flight; f->sent and the sender's verb are filled in. */
 void fake_reply(struct fake *f, struct store_reply reply, struct boot now);

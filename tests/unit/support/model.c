@@ -25,7 +25,8 @@ static struct store_reply answered(int64_t now)
     return (struct store_reply){ .status = STORE_ANSWERED, .server = { now } };
 }
 
-static struct store_reply passed(int64_t now, enum acquire_answer answer, int64_t turn, const char *why)
+static struct store_reply passed(int64_t now, enum acquire_answer answer, int64_t turn,
+                                 const char *why)
 {
     struct store_reply reply = answered(now);
 
@@ -36,7 +37,8 @@ static struct store_reply passed(int64_t now, enum acquire_answer answer, int64_
     return reply;
 }
 
-static struct store_reply wait_for(int64_t now, enum acquire_answer answer, int64_t left_ms, const char *why)
+static struct store_reply wait_for(int64_t now, enum acquire_answer answer, int64_t left_ms,
+                                   const char *why)
 {
     struct store_reply reply = passed(now, answer, 0, why);
 
@@ -44,9 +46,9 @@ static struct store_reply wait_for(int64_t now, enum acquire_answer answer, int6
     return reply;
 }
 
-static struct store_reply granted(const struct model *m, int64_t now)
+static struct store_reply granted(const struct model *m, int64_t now, enum acquire_answer answer)
 {
-    struct store_reply reply = passed(now, ACQUIRE_GRANTED, m->turn, "");
+    struct store_reply reply = passed(now, answer, m->turn, "");
 
     reply.acquire.fence = m->fence;
     reply.acquire.attempt = m->attempt;
@@ -98,12 +100,13 @@ static struct store_reply grant(struct model *m, int64_t now, const struct store
     m->fence = (uint64_t)larger(larger((int64_t)m->fence + 1, (int64_t)r->fence + 1), now);
     m->turn = r->turn.ms;
     m->state = MODEL_RUNNING;
+    m->ended = false;
     m->ttl = r->ttl_ms;
     m->retry = m->delay = 0;
     m->watch = 0;
     text_copy(m->token, sizeof m->token, r->token);
     lock_it(m, now, r->token, r->ttl_ms);
-    return granted(m, now);
+    return granted(m, now, ACQUIRE_GRANTED);
 }
 
 /* Steps 7 to 10: nobody holds the lock, and the turn is open. */
@@ -138,7 +141,7 @@ struct store_reply model_acquire(struct model *m, int64_t now, const struct stor
             return passed(now, ACQUIRE_OVER, 0, "");
         if (!holder[0] || strcmp(holder, r->token) == 0) {
             lock_it(m, now, r->token, r->ttl_ms);
-            return granted(m, now);
+            return granted(m, now, m->turn <= m->done ? ACQUIRE_SPARE : ACQUIRE_GRANTED);
         }
     }
     if (r->turn.ms > now)
@@ -179,6 +182,7 @@ struct store_reply model_renew(struct model *m, int64_t now, const struct store_
         m->turn = r->turn.ms;
         m->attempt = r->attempt;
         m->state = MODEL_RUNNING;
+        m->ended = false;
         m->retry = m->delay = 0;
         text_copy(m->token, sizeof m->token, r->token);
     }
@@ -196,9 +200,11 @@ static bool gives_back(const struct store_request *r)
 static bool describe(struct model *m, int64_t now, const struct store_request *r)
 {
     bool counts = outcome_retries(r->outcome) || r->outcome == OUTCOME_REFUSED;
-    bool gave_up = counts && (r->attempt >= r->job->attempts || m->streak > 0 || r->outcome == OUTCOME_REFUSED);
+    bool gave_up = counts && (r->attempt >= r->job->attempts || m->streak > 0 ||
+                              r->outcome == OUTCOME_REFUSED);
 
-    m->streak += gave_up;
+    m->streak += gave_up && !(strcmp(m->token, r->token) == 0 && m->state == MODEL_GAVE_UP);
+    m->ended = true;
     m->state = gave_up ? MODEL_GAVE_UP : MODEL_ENDED;
     m->turn = r->turn.ms;
     m->attempt = r->attempt - (gives_back(r) ? 1 : 0);
@@ -227,7 +233,7 @@ struct store_reply model_finish(struct model *m, int64_t now, const struct store
     bool behind = m->turn < r->turn.ms || (m->turn == r->turn.ms && m->attempt < r->attempt);
 
     reply.finish.held = strcmp(model_holder(m, now), r->token) == 0;
-    if (mine && m->state != MODEL_RUNNING) { /* a repeat */
+    if (mine && m->state != MODEL_RUNNING && m->ended) { /* a repeat */
         reply.finish.held = m->held;
         reply.finish.gave_up = m->gave_up;
         return reply;

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * support/model.h: the rules of acquire, renew and finish in little: one job's lock and claim, without pause,
- * history and fields that no rule reads. It is to judge the core by, so it is written from PROTOCOL.md and the
- * scripts alone, not from the core. */
+ * support/model.h: the rules of acquire, renew and finish in little: one job's lock and claim,
+ * without pause, history and fields that no rule reads. It is to judge the core by, so it is
+ * written from PROTOCOL.md and the scripts alone, not from the core. */
 #ifndef ROTA_TESTS_MODEL_H
 #define ROTA_TESTS_MODEL_H
 #include "core/store.h"
 
-enum model_state { MODEL_EMPTY, MODEL_ASSUMED, MODEL_BLANK, MODEL_RUNNING, MODEL_GAVE_UP, MODEL_ENDED };
+enum model_state {
+    MODEL_EMPTY,
+    MODEL_ASSUMED,
+    MODEL_BLANK,
+    MODEL_RUNNING,
+    MODEL_GAVE_UP,
+    MODEL_ENDED
+};
 
 struct model {
     char lock[TOKEN_SIZE]; /* "" where it is free */
@@ -16,6 +23,7 @@ struct model {
     int64_t turn, done, retry, delay, ttl;
     uint32_t attempt, streak, watch;
     uint64_t fence;
+    bool ended;         /* the newest attempt's end was told; not: only given up by others */
     bool held, gave_up; /* what the last finish answered: for its repeat */
 };
 

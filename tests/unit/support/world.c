@@ -124,19 +124,22 @@ static void begin_run(struct world *w, struct world_device *d, unsigned i)
     int *starts = starts_of(j, d->jobs[i].turn.ms);
 
     assert_false(run->active);
+    if (run->token[0] && run->truth == OUTCOME_SUCCEEDED && !run->recorded)
+        fail_msg("job %u: the success of turn %lld was never told", i, (long long)run->turn.ms);
     *run = (struct world_run){ .active = true, .turn = d->jobs[i].turn, .truth = OUTCOME_VANISHED };
     text_copy(run->token, sizeof run->token, d->jobs[i].lease.token);
     run->deadline = d->jobs[i].lease.deadline;
     run->first_instruction = boot_add(now, between(w, 1, TIMING_START_MS));
     run->overrun = boot_add(run->first_instruction, t->worst_case_ms);
-    run->returns = boot_add(run->first_instruction,
-                            chance(w, 50) ? 3 * t->worst_case_ms : between(w, 1, t->worst_case_ms - 1));
+    run->returns =
+        boot_add(run->first_instruction,
+                 chance(w, 50) ? 3 * t->worst_case_ms : between(w, 1, t->worst_case_ms - 1));
     run->dies = run->emptied = BOOT_NEVER;
     run->result = draw_result(w);
     w->seen.starts++;
     if (starts && ++*starts > (int)j->spec.attempts)
-        fail_msg("job %u: turn %lld is started more often than %u times", i, (long long)run->turn.ms,
-                 j->spec.attempts);
+        fail_msg("job %u: turn %lld is started more often than %u times", i,
+                 (long long)run->turn.ms, j->spec.attempts);
 }
 
 /* What the core wished for since the last look; one call of it makes at most one wish of a kind. */
@@ -181,7 +184,8 @@ static void end_run(struct world *w, struct world_device *d, unsigned i, bool re
 
     run->active = false;
     run->tree_left = !end.clean;
-    run->emptied = end.clean ? BOOT_NEVER : boot_add(boot_of(d, w->now_ms), between(w, 1, MINUTE_MS));
+    run->emptied =
+        end.clean ? BOOT_NEVER : boot_add(boot_of(d, w->now_ms), between(w, 1, MINUTE_MS));
     if (returned && run->result >= 0 && run->result <= 1)
         run->truth = OUTCOME_SUCCEEDED;
     else if (returned && run->result == 4 && run->stop == RUN_NOT_STOPPED)
@@ -201,6 +205,7 @@ static void guard(struct world *w, struct world_device *d, unsigned i)
 {
     struct world_run *run = &d->runs[i];
     struct boot now = boot_of(d, w->now_ms);
+    int64_t grace = w->jobs[i].spec.timing.stop_grace_ms;
 
     if (run->tree_left && boot_reached(now, run->emptied)) {
         run->tree_left = false;
@@ -209,8 +214,11 @@ static void guard(struct world *w, struct world_device *d, unsigned i)
     if (!run->active)
         return;
     if (run->stop == RUN_NOT_STOPPED && boot_reached(now, stop_at(w, run, i))) {
-        run->stop = stop_at(w, run, i).ms == run->overrun.ms ? RUN_STOPPED_OVERRUN : RUN_STOPPED_DEADLINE;
-        run->dies = boot_add(stop_at(w, run, i), between(w, 0, w->jobs[i].spec.timing.stop_grace_ms));
+        run->stop =
+            stop_at(w, run, i).ms == run->overrun.ms ? RUN_STOPPED_OVERRUN : RUN_STOPPED_DEADLINE;
+        if (!chance(w, 700)) /* most have to be killed */
+            grace = between(w, 0, grace);
+        run->dies = boot_add(stop_at(w, run, i), grace);
     }
     if (!run->started && boot_reached(now, run->first_instruction)) {
         run->started = true;
@@ -236,9 +244,12 @@ static void send(struct world *w, struct world_device *d)
         return;
     while (p->used)
         assert_true(++p < w->packets + WORLD_PACKETS_MAX);
-    *p = (struct world_packet){ .used = true, .device = d, .flight = d->flight, .request = d->fake.request };
-    p->arrives_ms = w->now_ms + (chance(w, 30) ? between(w, 100, 20 * SECOND_MS) : between(w, 1, 60));
-    p->reply_takes_ms = chance(w, 30) ? between(w, 100, 600) : between(w, 1, 60);
+    *p = (struct world_packet){
+        .used = true, .device = d, .flight = d->flight, .request = d->fake.request
+    };
+    p->arrives_ms =
+        w->now_ms + (chance(w, 30) ? between(w, 100, 20 * SECOND_MS) : between(w, 1, 60));
+    p->reply_takes_ms = chance(w, 150) ? between(w, 100, 600) : between(w, 1, 60);
     p->reply_lost = chance(w, 40);
     text_copy(p->token, sizeof p->token, d->fake.token);
     p->request.token = p->token;
@@ -247,10 +258,15 @@ static void send(struct world *w, struct world_device *d)
         p->job = index_of(w, p->request.job);
 }
 
-static void check_grant(struct world *w, const struct world_packet *p, const struct store_reply *reply)
+static struct store_reply acquire(struct world *w, const struct world_packet *p)
 {
-    if (reply->acquire.answer == ACQUIRE_GRANTED && reply->acquire.turn.ms <= w->jobs[p->job].done)
-        fail_msg("job %u: turn %lld is done, and granted again", p->job, (long long)reply->acquire.turn.ms);
+    struct world_job *j = &w->jobs[p->job];
+    struct store_reply reply = model_acquire(&j->model, w->now_ms, &p->request);
+
+    if (reply.acquire.answer == ACQUIRE_GRANTED && reply.acquire.turn.ms <= j->done)
+        fail_msg("job %u: turn %lld is done, and granted again", p->job,
+                 (long long)reply.acquire.turn.ms);
+    return reply;
 }
 
 /* By what the worker really did, whatever the device says of it. */
@@ -262,6 +278,7 @@ static void note_recorded(struct world *w, const struct world_packet *p)
 
     if (!p->device->up || strcmp(run->token, p->token) != 0)
         return;
+    run->recorded = true;
     if (run->truth == OUTCOME_SUCCEEDED && run->turn.ms > j->done) {
         j->done = run->turn.ms;
         w->seen.successes++;
@@ -281,12 +298,11 @@ static struct store_reply serve(struct world *w, struct world_packet *p)
 
     if (chance(w, 10))
         return (struct store_reply){ .status = STORE_ERROR, .error = "LOADING" };
-    if (p->request.verb == STORE_ACQUIRE) {
-        reply = model_acquire(m, w->now_ms, &p->request);
-        check_grant(w, p, &reply);
-    } else if (p->request.verb == STORE_RENEW) {
+    if (p->request.verb == STORE_ACQUIRE)
+        reply = acquire(w, p);
+    else if (p->request.verb == STORE_RENEW)
         reply = model_renew(m, w->now_ms, &p->request);
-    } else if (p->request.verb == STORE_FINISH) {
+    else if (p->request.verb == STORE_FINISH) {
         reply = model_finish(m, w->now_ms, &p->request);
         note_recorded(w, p);
     }
@@ -325,10 +341,12 @@ static void receive(struct world *w, struct world_device *d)
             fake_reply(&d->fake, d->reply, now);
     } else if (boot_reached(now, d->times_out)) {
         d->flight = 0;
-        d->link_up_ms = w->now_ms + (chance(w, 100) ? between(w, 0, 40 * SECOND_MS) : between(w, 0, SECOND_MS));
+        d->link_up_ms =
+            w->now_ms + (chance(w, 200) ? between(w, 0, 40 * SECOND_MS) : between(w, 0, SECOND_MS));
         w->seen.unanswered++;
         if (d->fake.flying)
-            fake_reply(&d->fake, (struct store_reply){ .status = STORE_NO_ANSWER, .error = "" }, now);
+            fake_reply(&d->fake, (struct store_reply){ .status = STORE_NO_ANSWER, .error = "" },
+                       now);
     }
 }
 
@@ -381,9 +399,10 @@ static void check(const struct world *w, const struct world_device *d)
                      model_holder(&w->jobs[i].model, w->now_ms)[0] ? "another's" : "nobody's");
         if (run->active && boot_reached(boot_of(d, w->now_ms), boot_add(run->deadline, 1)))
             fail_msg("%s: job %u runs past its deadline", d->name, i);
-        if (d->jobs[i].armed.ms == BOOT_NEVER.ms && !run->active && !run->tree_left && !d->fake.flying &&
-            d->fake.queued_count == 0 && d->fake.fleet_armed.ms == BOOT_NEVER.ms)
-            fail_msg("%s: job %u is in %s with nothing to wake it", d->name, i, job_state_name(d->jobs[i].state));
+        if (d->jobs[i].armed.ms == BOOT_NEVER.ms && !run->active && !run->tree_left &&
+            !d->fake.flying && d->fake.queued_count == 0 && d->fake.fleet_armed.ms == BOOT_NEVER.ms)
+            fail_msg("%s: job %u is in %s with nothing to wake it", d->name, i,
+                     job_state_name(d->jobs[i].state));
     }
 }
 
@@ -454,7 +473,8 @@ void world_play(struct world *w, int64_t ms)
     w->now_ms = end;
 }
 
-static struct job_spec make_spec(const char *name, int64_t every_ms, int64_t worst_case_ms, uint32_t attempts)
+static struct job_spec make_spec(const char *name, int64_t every_ms, int64_t worst_case_ms,
+                                 uint32_t attempts)
 {
     struct job_spec spec = {
         .name = name,

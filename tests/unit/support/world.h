@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * support/world.h: a few devices that share a few jobs, in virtual time: the core as it is, a model of the store
- * (support/model.h), links that lose and delay what goes over them, guards that end a run as PROTOCOL.md's "Time"
- * says, workers that fail, crash and overrun, devices that die. Each device's boot clock has a rate of its own.
- * All by one seed. Each promise is checked where it can be broken; a breach ends the test. */
+ * support/world.h: a few devices that share a few jobs, in virtual time: the core as it is, a model
+ * of the store (support/model.h), links that lose and delay what goes over them, guards that end a
+ * run as PROTOCOL.md's "Time" says, workers that fail, crash and overrun, devices that die. Each
+ * device's boot clock has a rate of its own. All by one seed. Each promise is checked where it can
+ * be broken; a breach ends the test. */
 #ifndef ROTA_TESTS_WORLD_H
 #define ROTA_TESTS_WORLD_H
 #include "support/fake.h"
@@ -20,7 +21,7 @@ struct world_run {
     char token[TOKEN_SIZE];
     struct wall turn;
     enum outcome truth; /* what it really did; vanished: nothing that counts yet */
-    bool given_back;
+    bool recorded, given_back;
     struct boot first_instruction, returns, overrun, dies, emptied;
     struct boot deadline; /* D as the guard was told */
     int result;           /* plugin.h's; below 0: it crashes */
@@ -34,8 +35,8 @@ struct world_device {
     struct job jobs[WORLD_JOBS];
     struct world_run runs[WORLD_JOBS];
     bool up;
-    int64_t born_ms; /* server time of boot 0 */
-    int64_t ppm;     /* its clock's rate */
+    int64_t born_ms;        /* server time of boot 0 */
+    int64_t ppm;            /* its clock's rate */
     int64_t next_change_ms; /* up: dies then; down: boots then */
     int64_t link_up_ms;
     uint64_t flight; /* number of the request in flight; 0: none */

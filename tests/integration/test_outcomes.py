@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""How a run can end: each outcome in the claim, in the history and in the line that people read."""
+import signal
+
+from fleet import ONCE, RENEWED, SHORT, is_alive, now_ms, wait_for
+
+
+def start(fleet, text, kind=SHORT, params=None, **more):
+    fleet.make_due("report")
+    job = {**kind, **ONCE, **more, **fleet.body("report", text, **(params or {}))}
+    return fleet.device({"report": job}).start()
+
+
+def recorded(fleet, count=1):
+    return [(entry["outcome"], entry["attempt"], entry.get("detail")) for entry in fleet.wait_history("report", count)]
+
+
+def lock_is_left(fleet):
+    """After a crash nobody deletes it: it is there with the rest of its time."""
+    return fleet.client.pttl(fleet.key("report", "lock")) > 0
+
+
+def test_succeeded(fleet):
+    device = start(fleet, "echo all is well")
+    assert recorded(fleet) == [("succeeded", "1", "")]
+    device.wait_line(r"^report: succeeded in .* ms, turn of .*, attempt 1 of 3$")
+    device.wait_line(r"^report\| all is well$")
+    claim = fleet.claim("report")
+    assert (claim["state"], claim["attempt"], claim["done"]) == ("succeeded", "1", claim["turn"])
+    assert fleet.lock("report") is None
+
+
+def test_nothing(fleet):
+    device = start(fleet, "exit 3", params={"nothing_exit": ["3"]})
+    assert recorded(fleet) == [("nothing", "1", "")]
+    device.wait_line(r"^report: had nothing to do in .*, attempt 1 of 3$")
+    claim = fleet.claim("report")
+    assert (claim["state"], claim["done"]) == ("nothing", claim["turn"])
+    assert fleet.lock("report") is None
+
+
+def test_failed_is_tried_again_after_retry_delay_then_given_up(fleet):
+    device = start(fleet, "echo 'no way out' >&2; note fails; exit 1", attempts=2, retry_delay="700ms")
+    assert recorded(fleet, 2) == [("failed", "1", "no way out"), ("failed", "2", "no way out")]
+    device.wait_line(r"^report: failed after .*: no way out, turn of .*, attempt 1 of 2$")
+    device.wait_line(r'^report: given up until .* after attempt 2 of 2; last: failed, "no way out"$')
+    assert fleet.entries("begin")[1].at - fleet.entries("fails")[0].at >= 700
+    assert fleet.claim("report")["state"] == "gave_up"
+    assert fleet.lock("report") is None
+
+
+def test_refused_is_given_up_at_once(fleet):
+    device = start(fleet, "echo 'no such account' >&2; exit 4", params={"refuse_exit": ["4"]})
+    assert recorded(fleet) == [("refused", "1", "no such account")]
+    device.wait_line(r"^report: refused after .*: no such account, turn of .*, attempt 1 of 3$")
+    device.wait_line(r'^report: given up until .*, since trying again cannot help: "no such account"$')
+    assert fleet.claim("report")["state"] == "gave_up"
+    assert len(fleet.entries("begin")) == 1
+
+
+def test_declined_is_for_any_other_device(fleet):
+    device = start(fleet, '[ -e "$0.here" ] || { : >"$0.here"; exit 75; }')
+    assert recorded(fleet)[0][:2] == ("declined", "1")
+    device.wait_line(r"^report: declined after .*, attempt 1 of 3$")
+    claim = fleet.claim("report")
+    assert (claim["state"], claim["attempt"]) == ("declined", "0")
+    assert fleet.lock("report") is None
+
+    job = {**SHORT, **ONCE, "params": {"command": ["/bin/sh", fleet.folder / "report.sh"]}}
+    other = fleet.device({"report": job}).start()
+    other.wait_line("^report: succeeded in .*, attempt 1 of 3$")
+    assert len(device.lines("report: started")) == 1
+
+
+def test_crashed_leaves_its_lock(fleet):
+    # The shell's parent is the worker.
+    device = start(fleet, '[ "$ROTA_ATTEMPT" = 2 ] || { kill -SEGV $PPID; sleep 60; }')
+    assert recorded(fleet)[0][:2] == ("crashed", "1")
+    ended = now_ms()
+    device.wait_line(r"^report: crashed after .*, attempt 1 of 3$")
+    assert fleet.claim("report")["state"] == "crashed"
+    assert lock_is_left(fleet)
+    left = fleet.client.pttl(fleet.key("report", "lock"))
+    assert not is_alive(fleet.entries("begin")[0].pid)
+    # The next try has to wait for it, since what the crash left behind is unknown.
+    again = fleet.wait_entry("begin", count=2)
+    assert again.at - ended >= left - 500
+    assert recorded(fleet, 2)[1][:2] == ("succeeded", "2")
+
+
+def test_overrun_is_stopped_at_its_worst_case(fleet):
+    device = start(fleet, "trap 'note asked; exit 0' TERM; sleep 60 & wait", worst_case="700ms", attempts=1)
+    assert recorded(fleet)[0][:2] == ("overrun", "1")
+    device.wait_line(r"^report: overrun: stopped after .*, since its worst_case is 700 ms; turn of .*, attempt 1 of 1$")
+    assert fleet.claim("report")["state"] == "gave_up"
+    assert lock_is_left(fleet)
+    begin, asked = fleet.entries("begin")[0], fleet.entries("asked")[0]
+    assert asked.at - begin.at >= 500
+
+
+def test_lost_is_over_before_its_lease(fleet):
+    device = start(fleet, "trap 'note asked' TERM; while :; do note beat; sleep 0.05; done", kind=RENEWED)
+    begin = fleet.wait_entry("begin")
+    wait_for(lambda: fleet.client.pttl(fleet.key("report", "lock")) > 2700, 5, "a fresh renewal")
+    frozen = now_ms()
+    ends = frozen + fleet.client.pttl(fleet.key("report", "lock"))
+    fleet.redis.process.send_signal(signal.SIGSTOP)
+    try:
+        wait_for(lambda: not is_alive(begin.pid) or now_ms() > ends + 1000, 10, "the worker is gone")
+        assert now_ms() < ends, "the worker outlived its lease"
+    finally:
+        fleet.redis.process.send_signal(signal.SIGCONT)
+    asked = fleet.entries("asked")
+    assert len(asked) == 1 and asked[0].at > frozen
+    assert fleet.entries("beat")[-1].at < ends
+
+    device.wait_line(r"^report: stopped after .*, because the lock could not be renewed for .*; another device may run "
+                     r"it from .* UTC on$")
+    assert recorded(fleet)[0][:2] == ("lost", "1")
+    assert fleet.wait_entry("begin", count=2).at >= ends

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""SIGHUP: what has not changed goes on as it was; what cannot be read changes nothing."""
+import signal
+
+import pytest
+
+from fleet import ONCE, RENEWED, SHORT
+
+PERIOD_MS = 2000
+TICK = {**SHORT, "every": f"{PERIOD_MS}ms", "attempts": 1}
+
+
+def turns(fleet, job):
+    return [entry.turn for entry in fleet.entries("begin", job)]
+
+
+def wait_turns(fleet, job, more, within=15):
+    fleet.wait_entry("begin", job, count=len(turns(fleet, job)) + more, within=within)
+
+
+def assert_no_turn_left_out(found):
+    assert [later - earlier for earlier, later in zip(found, found[1:])] == [PERIOD_MS] * (len(found) - 1)
+
+
+def test_changed_added_removed(fleet):
+    jobs = {name: {**TICK, **fleet.body(name)} for name in ("same", "changed", "removed")}
+    jobs["long"] = {**RENEWED, **ONCE, **fleet.body("long", "sleep 6")}
+    fleet.make_due(*jobs)
+    device = fleet.device(jobs, max_running=8).start()
+    for job in jobs:
+        fleet.wait_entry("begin", job)
+    long = fleet.entries("begin", "long")
+
+    del jobs["removed"]
+    jobs["changed"] = {**TICK, **fleet.body("changed_now", "note anew")}
+    jobs["added"] = {**TICK, **fleet.body("added")}
+    device.write(jobs, max_running=8)
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: 4 jobs$")
+    removed = len(turns(fleet, "removed"))
+    fleet.wait_entry("begin", "added")
+    fleet.wait_entry("anew", "changed")
+    wait_turns(fleet, "same", 2)
+
+    assert len(turns(fleet, "removed")) <= removed + 1  # one may have been on its way
+    assert device.lines("removed: .* -> OFF")
+    # Neither begun anew nor asked about out of its time.
+    assert device.lines("(same|long): .* -> OFF") == []
+    assert_no_turn_left_out(turns(fleet, "same"))
+    fleet.wait_entry("end", "long")
+    assert fleet.entries("begin", "long") == long
+    assert [entry["outcome"] for entry in fleet.wait_history("long")] == ["succeeded"]
+    wait_turns(fleet, "same", 1)
+    assert len(turns(fleet, "removed")) <= removed + 1
+
+
+def test_changed_while_it_runs(fleet):
+    """The run goes on by the old settings to its end; the new ones are for the next turn."""
+    fleet.make_due("report")
+    device = fleet.device({"report": {**RENEWED, **ONCE, **fleet.body("report", "sleep 2")}}).start()
+    fleet.wait_entry("begin")
+    device.write({"report": {**RENEWED, **ONCE, **fleet.body("other")}})
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: 1 job$")
+    fleet.wait_entry("end")
+    assert [entry["outcome"] for entry in fleet.wait_history("report")] == ["succeeded"]
+    device.wait_line("report: .* -> WAITING", count=len(device.lines("report: .* -> OFF")) + 1)
+    assert len(fleet.entries("begin")) == 1
+
+
+@pytest.mark.parametrize("break_it, said", [
+    (lambda text: text.replace("worst_case", "wrost_case"), r":\d+: job 'same': unknown key 'wrost_case'; did you mean 'worst_case'\?"),
+    (lambda text: text.replace("device =", "device", 1), r":2: "),
+    (lambda text: text + "jobs_ = 1;\n", r":\d+: unknown key 'jobs_'"),
+], ids=["a key", "the syntax", "beyond the jobs"])
+def test_broken_file_changes_nothing(fleet, break_it, said):
+    fleet.make_due("same")
+    jobs = {"same": {**TICK, **fleet.body("same")}}
+    device = fleet.device(jobs).start()
+    fleet.wait_entry("begin", "same")
+    device.write_text(break_it(device.conf.read_text()))
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reload: refused for the mistakes above; the old configuration stays$")
+    errors = [line for line in device.lines(f"^{device.conf}{said}") if line.level == "error"]
+    assert len(errors) == 1
+    wait_turns(fleet, "same", 2)
+    assert_no_turn_left_out(turns(fleet, "same"))
+    # The next one that is right is taken.
+    device.write(jobs)
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: 1 job$")
+
+
+def test_what_takes_a_restart(fleet):
+    fleet.make_due("same")
+    jobs = {"same": {**TICK, **fleet.body("same")}}
+    device = fleet.device(jobs).start()
+    fleet.wait_entry("begin", "same")
+    device.write(jobs, prefix="other:")
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reload: prefix has changed, which takes a restart; the old configuration stays$")
+    wait_turns(fleet, "same", 1)
+    assert fleet.client.keys("other:*") == []
