@@ -91,7 +91,8 @@ struct job {
     struct boot not_before; /* a turn that a jump of the clock made due is not asked for earlier */
     bool again;           /* `turn` was asked for, and is asked for again as the answer said: catch_up counts ... */
     struct boot planned;  /* ... from this instant, not from the turn's own */
-    bool unheard;         /* the last question for `turn` got an error reply, or is not answered yet: its passing counts as missed */
+    bool unheard;         /* the last question for `turn` got an error reply, or is not answered yet: if the turn
+                           * passes so, it was missed */
     struct boot slot_since; /* NO_SLOT */
     struct boot armed;    /* the timer's instant, for the watchdog */
     struct boot started;  /* RUNNING: the worker's first instruction */

@@ -11,7 +11,7 @@ DEVICES = 5
 
 
 def test_s1_once_a_turn(fleet):
-    jobs = {"tick": {**SHORT, "every": f"{PERIOD_MS}ms", "attempts": 1, "splay": "100ms",
+    jobs = {"tick": {**SHORT, "every": f"{PERIOD_MS}ms", "splay": "100ms",
                      **fleet.body("tick", "sleep 0.005")}}
     fleet.make_due("tick")
     begun = time.monotonic()

@@ -115,8 +115,12 @@ static void move_on(void)
 static int as_bomb(const struct rota_run *r)
 {
     for (int64_t i = 0; i < rota_integer(r, "number"); i++)
-        if (fork() == 0)
+        if (fork() == 0) {
+            /* Half of them out of the worker's group. */
+            if (i % 2)
+                setsid();
             move_on();
+        }
     rota_log(r, ROTA_INFO, "ready");
     hang();
     return ROTA_SUCCEEDED;

@@ -386,6 +386,7 @@ static void move(struct world *w, struct world_device *d)
 static void check(const struct world *w, const struct world_device *d)
 {
     const char *why = "";
+    unsigned running = 0;
 
     if (!d->up)
         return;
@@ -394,6 +395,7 @@ static void check(const struct world *w, const struct world_device *d)
     for (unsigned i = 0; i < WORLD_JOBS; i++) {
         const struct world_run *run = &d->runs[i];
 
+        running += run->active || run->tree_left;
         if (run->active && strcmp(model_holder(&w->jobs[i].model, w->now_ms), run->token) != 0)
             fail_msg("%s: job %u runs, and its lock is %s", d->name, i,
                      model_holder(&w->jobs[i].model, w->now_ms)[0] ? "another's" : "nobody's");
@@ -404,6 +406,7 @@ static void check(const struct world *w, const struct world_device *d)
             fail_msg("%s: job %u is in %s with nothing to wake it", d->name, i,
                      job_state_name(d->jobs[i].state));
     }
+    assert_true(running <= d->fake.fleet.slots);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
