@@ -14,7 +14,8 @@ static struct fleet *fleet_of(struct store_call *call)
     return (struct fleet *)((char *)call - offsetof(struct fleet, clock_call));
 }
 
-static bool compose_clock(struct store_call *call, struct boot now, struct store_request *ret_request)
+static bool compose_clock(struct store_call *call, struct boot now,
+                          struct store_request *ret_request)
 {
     (void)call;
     (void)now;
@@ -62,7 +63,8 @@ void fleet_init(struct fleet *f, const struct core_port *port, const char *devic
         .port = port,
         .device = device,
         .clock_call = { .compose = compose_clock, .answer = answer_clock },
-        .clock_backoff = { .min_ms = FLEET_CLOCK_BACKOFF_MIN_MS, .max_ms = FLEET_CLOCK_BACKOFF_MAX_MS },
+        .clock_backoff = { .min_ms = FLEET_CLOCK_BACKOFF_MIN_MS,
+                           .max_ms = FLEET_CLOCK_BACKOFF_MAX_MS },
         .clock_retry = BOOT_NEVER,
         .size = 1,
         .slots = slots,

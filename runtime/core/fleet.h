@@ -14,8 +14,9 @@ struct fleet {
     struct backoff clock_backoff;
     struct boot clock_retry; /* fleet_tick() then */
     bool clock_asked;
-    int64_t moved_ms; /* by how much fleet time has moved since the jobs' timers were last set by it */
-    uint32_t size;  /* devices; 1 until hello exists */
+    int64_t
+        moved_ms;  /* by how much fleet time has moved since the jobs' timers were last set by it */
+    uint32_t size; /* devices; 1 until hello exists */
     uint32_t slots; /* max_running */
     struct job *jobs;
     uint64_t missed; /* turns that fell due, and passed, while the store could not be asked */
@@ -32,6 +33,7 @@ void fleet_sample(struct fleet *f, const struct store_reply *reply);
 uint32_t fleet_used(const struct fleet *f);
 /* A slot may be free: if so, the job that has waited longest for one gets a tick. */
 void fleet_slot_freed(struct fleet *f, struct boot now);
-/* False, with the reason, where something that has to move has no timer or one that is overdue by slack_ms. */
+/* False, with the reason, where something that has to move has no timer or one that is overdue by
+ * slack_ms. */
 bool fleet_sound(const struct fleet *f, struct boot now, int64_t slack_ms, const char **ret_why);
 #endif

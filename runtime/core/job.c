@@ -4,13 +4,14 @@
 #include "core/report.h"
 #include "core/turns.h"
 
-/* Both clocks are cut to whole milliseconds: asked exactly then, half of the answers would be `early`. */
+/* Both clocks are cut to whole milliseconds: asked exactly then, half of the answers would be
+ * `early`. */
 #define JOB_ROUNDING_MS 1
 
 typedef void job_action(struct job *j, struct boot now);
 
-static job_action begin, plan, ask, wait_for_slot, take_newer, start, give_back, tell_started, stop, close_run, jam,
-    rest;
+static job_action begin, plan, ask, wait_for_slot, take_newer, start, give_back, tell_started, stop,
+    close_run, jam, rest;
 
 struct cell {
     bool legal;
@@ -97,7 +98,8 @@ static void set_state(struct job *j, enum job_state next, enum job_event event, 
     j->state = next;
     if (r.from != r.to)
         job_report(j, &r);
-    /* Who stops waiting for a slot passes the word on: there may be another, or this one was not taken. */
+    /* Who stops waiting for a slot passes the word on: there may be another, or this one was not
+     * taken. */
     if ((held && !job_holds_slot(j)) || (r.from == JOB_NO_SLOT && r.to != JOB_NO_SLOT))
         fleet_slot_freed(j->fleet, now);
 }
@@ -138,7 +140,8 @@ static void begin(struct job *j, struct boot now)
         fleet_want_clock(j->fleet);
 }
 
-/* From the newest turn that is settled, or from now: so the next turn is strictly later than both. */
+/* From the newest turn that is settled, or from now: so the next turn is strictly later than both.
+ */
 static void plan(struct job *j, struct boot now)
 {
     const struct schedule *s = &j->spec->schedule;
@@ -153,7 +156,8 @@ static void plan(struct job *j, struct boot now)
     }
     j->fleet->port->random(j->fleet->port->context, &random, sizeof random);
     j->at = fleet_clock_when(&j->fleet->clock, job_next_turn(j, now));
-    j->at = boot_add(j->at, JOB_ROUNDING_MS + turns_delay_ms(j->fleet->size, j->spec->splay_ms, random));
+    j->at = boot_add(j->at,
+                     JOB_ROUNDING_MS + turns_delay_ms(j->fleet->size, j->spec->splay_ms, random));
 }
 
 static void ask(struct job *j, struct boot now)
@@ -189,7 +193,8 @@ static void start(struct job *j, struct boot now)
 
 static void give_back(struct job *j, struct boot now)
 {
-    lease_finish(&j->lease, now, &(struct lease_end){ .outcome = OUTCOME_UNSTARTED, .clean = true });
+    lease_finish(&j->lease, now,
+                 &(struct lease_end){ .outcome = OUTCOME_UNSTARTED, .clean = true });
 }
 
 static void tell_started(struct job *j, struct boot now)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * core/job.h: a job on this device, from one turn to the next: a state machine over its schedule, one lease
- * and one run.
+ * core/job.h: a job on this device, from one turn to the next: a state machine over its schedule,
+ * one lease and one run.
  *
- * The process side reports by job_started(), job_ended() and job_emptied(); the store through the lease; time by
- * job_tick(). Everything that it wants goes out through the port. */
+ * The process side reports by job_started(), job_ended() and job_emptied(); the store through the
+ * lease; time by job_tick(). Everything that it wants goes out through the port. */
 #ifndef ROTA_CORE_JOB_H
 #define ROTA_CORE_JOB_H
 #include "core/fleet.h"
@@ -72,8 +72,9 @@ struct run_end {
 
 struct job_counters {
     uint64_t outcomes[OUTCOME_COUNT];
-    uint64_t passed_held, passed_done, passed_error; /* turns not taken, and why (DESIGN section 5) */
-    uint64_t unknown;                                /* acquires without an answer */
+    uint64_t passed_held, passed_done,
+        passed_error; /* turns not taken, and why (DESIGN section 5) */
+    uint64_t unknown; /* acquires without an answer */
     uint64_t illegal; /* events that a state machine did not expect: bugs */
 };
 
@@ -85,26 +86,29 @@ struct job {
     struct lease lease;
     void *owner; /* the supervisor's own */
 
-    struct wall turn;     /* asked for, run, or waited for */
-    struct wall settled;  /* the newest turn that this device has nothing to do with any more; 0: none */
-    struct boot at;       /* WAITING, WATCHING: when to ask; NO_SLOT: when a slot was offered, else BOOT_NEVER */
+    struct wall turn; /* asked for, run, or waited for */
+    struct wall
+        settled; /* the newest turn that this device has nothing to do with any more; 0: none */
+    struct boot
+        at; /* WAITING, WATCHING: when to ask; NO_SLOT: when a slot was offered, else BOOT_NEVER */
     struct boot not_before; /* a turn that a jump of the clock made due is not asked for earlier */
-    bool again;           /* `turn` was asked for, and is asked for again as the answer said: catch_up counts ... */
-    struct boot planned;  /* ... from this instant, not from the turn's own */
-    bool unheard;         /* the last question for `turn` got an error reply, or is not answered yet: if the turn
-                           * passes so, it was missed */
+    bool again; /* `turn` was asked for, and is asked for again as the answer said: catch_up counts
+                   ... */
+    struct boot planned; /* ... from this instant, not from the turn's own */
+    bool unheard; /* the last question for `turn` got an error reply, or is not answered yet: if the
+                   * turn passes so, it was missed */
     struct boot slot_since; /* NO_SLOT */
-    struct boot armed;    /* the timer's instant, for the watchdog */
-    struct boot started;  /* RUNNING: the worker's first instruction */
+    struct boot armed;      /* the timer's instant, for the watchdog */
+    struct boot started;    /* RUNNING: the worker's first instruction */
     struct wall asked_turn; /* the last that a question was sent for */
-    struct boot heard;    /* when the store's last word came */
+    struct boot heard;      /* when the store's last word came */
     enum stop_reason stop_reason;
     struct lease_end ending;
-    bool leaving;         /* no more turns */
-    bool tree_left;       /* something of the last run is still there */
-    uint32_t watch;       /* place among the watchers of `turn` */
-    uint32_t refusals;    /* of `turn` by held */
-    uint32_t overs;       /* `over` answers in a row */
+    bool leaving;                     /* no more turns */
+    bool tree_left;                   /* something of the last run is still there */
+    uint32_t watch;                   /* place among the watchers of `turn` */
+    uint32_t refusals;                /* of `turn` by held */
+    uint32_t overs;                   /* `over` answers in a row */
     char holder[DEVICE_NAME_MAX + 1]; /* who held `turn` when last asked; "" */
     struct boot holder_until;         /* when that lease ended */
     struct job_counters counters;
@@ -116,7 +120,8 @@ void job_init(struct job *j, struct fleet *fleet, const struct job_spec *spec);
 void job_done(struct job *j);
 /* From now on the job takes turns. */
 void job_begin(struct job *j, struct boot now);
-/* No more turns. A run is stopped (stop_run) or goes on to its end; OFF when all is told. Again: stop_run adds. */
+/* No more turns. A run is stopped (stop_run) or goes on to its end; OFF when all is told. Again:
+ * stop_run adds. */
 void job_leave(struct job *j, struct boot now, bool stop_run);
 /* The same settings at another place: a reload that left this job unchanged. */
 void job_respecify(struct job *j, const struct job_spec *spec);
@@ -130,8 +135,8 @@ void job_emptied(struct job *j, struct boot now);
 /* The fleet's: the clock is known or has moved; a slot is free. */
 void job_clock(struct job *j, struct boot now);
 
-/* The fleet's: its time has jumped by moved_ms, and is what the fleet says now. What that made due does not run at
- * once (promise 7): it has passed, or waits for one lease where it is young. */
+/* The fleet's: its time has jumped by moved_ms, and is what the fleet says now. What that made due
+ * does not run at once (promise 7): it has passed, or waits for one lease where it is young. */
 void job_jumped(struct job *j, struct boot now, int64_t moved_ms);
 
 /* The next turn that this device would ask for; only where the fleet's clock is known. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * core/job_internal.h: what job.c (the machine) and job_lease.c (what the store's answers mean) share. */
+ * core/job_internal.h: what job.c (the machine) and job_lease.c (what the store's answers mean)
+ * share. */
 #ifndef ROTA_CORE_JOB_INTERNAL_H
 #define ROTA_CORE_JOB_INTERNAL_H
 #include "core/job.h"
@@ -9,8 +10,8 @@ extern const struct lease_ops job_lease_ops;
 
 /* The one way to change the state. */
 void job_happen(struct job *j, enum job_event event, struct boot now);
-/* Sets the job's one timer by its state and its lease's: not before now, so that what a move of the clock has
- * made due does not look overdue. */
+/* Sets the job's one timer by its state and its lease's: not before now, so that what a move of the
+ * clock has made due does not look overdue. */
 void job_rearm(struct job *j, struct boot now);
 void job_report(struct job *j, const struct report *r);
 void job_report_illegal(struct job *j, const char *event);

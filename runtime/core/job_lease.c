@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * What the store's answers mean for a job. */
+#include "base/text.h"
 #include "core/job_internal.h"
 #include "core/turns.h"
-#include "base/text.h"
 
-/* What an ask may be late for other reasons than catch_up: round trips, timers, a start of rotad. */
+/* What an ask may be late for other reasons than catch_up: round trips, timers, a start of rotad.
+ */
 #define JOB_LATE_SLACK_MS 1000
 /* `over` twice in a row for tokens that were never finished: a server that answers anything. */
 #define JOB_OVERS_MAX 2
@@ -25,8 +26,8 @@ static void settle_up_to(struct job *j, struct wall turn)
         j->settled = turn;
 }
 
-/* catch_up counts from the instant at which the question was meant to be asked: the turn's own, or for a
- * turn that was asked for before, the one that the answer gave. */
+/* catch_up counts from the instant at which the question was meant to be asked: the turn's own, or
+ * for a turn that was asked for before, the one that the answer gave. */
 static bool too_late(const struct job *j, struct boot now)
 {
     struct boot planned = fleet_clock_when(&j->fleet->clock, j->turn);
@@ -198,7 +199,8 @@ static void refused_done(struct job *j, const struct store_reply *reply)
     else if (text_equal(why, "clock"))
         r.kind = REPORT_VOID;
     job_report(j, &r);
-    turn_is_settled(j, reply->received, reply->acquire.turn.ms > j->turn.ms ? reply->acquire.turn : j->turn);
+    turn_is_settled(j, reply->received,
+                    reply->acquire.turn.ms > j->turn.ms ? reply->acquire.turn : j->turn);
 }
 
 static void refused_wait(struct job *j, const struct store_reply *reply)
@@ -294,7 +296,8 @@ static void unanswered(struct lease *l, enum store_verb verb, const struct store
 static void confirmed(struct lease *l, const struct store_reply *reply)
 {
     struct job *j = job_of(l);
-    struct report r = { .kind = reply->renew.answer == RENEW_REGAINED ? REPORT_REGAINED : REPORT_RENEWED };
+    struct report r = { .kind = reply->renew.answer == RENEW_REGAINED ? REPORT_REGAINED
+                                                                      : REPORT_RENEWED };
 
     job_report(j, &r);
     j->fleet->port->extend(j->fleet->port->context, j);

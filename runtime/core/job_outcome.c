@@ -28,7 +28,8 @@ enum outcome job_outcome(const struct run_end *end)
 {
     if (end->exit == RUN_UNSTARTED)
         return OUTCOME_UNSTARTED;
-    /* Done is done, even within the grace after a stop: the work is not made undone by calling it lost. */
+    /* Done is done, even within the grace after a stop: the work is not made undone by calling it
+     * lost. */
     if (end->exit == RUN_RETURNED && outcome_settles(of_result(end->result)))
         return of_result(end->result);
     if (end->stop != RUN_NOT_STOPPED)

@@ -15,8 +15,8 @@ struct step {
 
 typedef void lease_action(struct lease *l, const struct step *s);
 
-static lease_action submit, submit_urgent, missed, rejected, renew_token, granted, refused, confirmed, taken,
-    start_closing, recorded, turned_away, rest;
+static lease_action submit, submit_urgent, missed, rejected, renew_token, granted, refused,
+    confirmed, taken, start_closing, recorded, turned_away, rest;
 
 struct cell {
     bool legal;
@@ -126,7 +126,8 @@ static void turned_away(struct lease *l, const struct step *s)
     l->ops->rejected(l, next_delay_ms(l));
 }
 
-/* The same token again, at once: the link has its own back-off. The store may know the token by now. */
+/* The same token again, at once: the link has its own back-off. The store may know the token by
+ * now. */
 static void missed(struct lease *l, const struct step *s)
 {
     l->asked = true;
@@ -218,7 +219,8 @@ static void make_token(struct lease *l)
     l->asked = false;
 }
 
-/* A token belongs to one turn: asked again for the same one it stays, so that the store counts a watcher once. */
+/* A token belongs to one turn: asked again for the same one it stays, so that the store counts a
+ * watcher once. */
 static bool aim(struct lease *l, struct boot now)
 {
     struct wall turn, next;
@@ -248,7 +250,8 @@ static bool compose_acquire(struct lease *l, struct boot now, struct store_reque
         .ttl_ms = spec->timing.lease_ms,
         .next = l->next,
         .fence = l->fence_seen,
-        .fresh_ms = spec->first_now ? INT64_C(1) << 52 : timing_takeover_ms(&spec->timing, spec->splay_ms),
+        .fresh_ms =
+            spec->first_now ? INT64_C(1) << 52 : timing_takeover_ms(&spec->timing, spec->splay_ms),
         .first_ask = !l->asked,
     };
     l->in_flight = true;
@@ -325,7 +328,8 @@ static enum lease_event acquire_event(const struct lease *l, const struct store_
 {
     if (r->acquire.answer != ACQUIRE_GRANTED && r->acquire.answer != ACQUIRE_SPARE)
         return LEASE_EVENT_REFUSE;
-    /* A late grant may have too little left to be worth starting: the repeat sets the time to live anew. */
+    /* A late grant may have too little left to be worth starting: the repeat sets the time to live
+     * anew. */
     if (boot_between(r->sent, r->received) > l->spec->timing.command_timeout_ms)
         return LEASE_EVENT_MISS;
     return LEASE_EVENT_GRANT;
@@ -353,7 +357,8 @@ static void answer(struct store_call *call, const struct store_reply *r)
     enum lease_event event = answer_event(l, r);
 
     l->ops->heard(l, r);
-    if (r->status == STORE_ANSWERED && call->verb == STORE_ACQUIRE && r->acquire.fence > l->fence_seen)
+    if (r->status == STORE_ANSWERED && call->verb == STORE_ACQUIRE &&
+        r->acquire.fence > l->fence_seen)
         l->fence_seen = r->acquire.fence;
     if (event == LEASE_EVENT_MISS || event == LEASE_EVENT_REJECT)
         l->ops->unanswered(l, call->verb, r);
@@ -363,8 +368,8 @@ static void answer(struct store_call *call, const struct store_reply *r)
 
 /* --- calls from the job --- */
 
-void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port, const char *device,
-                const struct job_spec *spec)
+void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port,
+                const char *device, const struct job_spec *spec)
 {
     *l = (struct lease){
         .call = { .compose = compose, .answer = answer },

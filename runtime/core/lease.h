@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * core/lease.h: one try of one turn, from the first question to the recorded end: a state machine.
  *
- * It owns the token, keeps one store call at a time, repeats what was not answered, renews, and works out the
- * deadline D before which the run's whole tree has to be gone. It decides nothing about the schedule or
- * the process: that is the job's, to which it speaks through `ops`. */
+ * It owns the token, keeps one store call at a time, repeats what was not answered, renews, and
+ * works out the deadline D before which the run's whole tree has to be gone. It decides nothing
+ * about the schedule or the process: that is the job's, to which it speaks through `ops`. */
 #ifndef ROTA_CORE_LEASE_H
 #define ROTA_CORE_LEASE_H
 #include "core/backoff.h"
@@ -40,7 +40,8 @@ enum lease_event { LEASE_EVENTS(LEASE_ENUM_EVENT) LEASE_EVENT_COUNT };
 
 struct lease;
 
-/* What the lease tells its owner, and asks of it. All from inside a call or an answer of the store. */
+/* What the lease tells its owner, and asks of it. All from inside a call or an answer of the store.
+ */
 struct lease_ops {
     /* Which turn to ask for, to be sent at `now`; false: none any more. */
     bool (*choose)(struct lease *l, struct boot now, struct wall *ret_turn, struct wall *ret_next);
@@ -56,11 +57,12 @@ struct lease_ops {
     void (*confirmed)(struct lease *l, const struct store_reply *reply);
     void (*taken)(struct lease *l, const struct store_reply *reply);
     void (*recorded)(struct lease *l, const struct store_reply *reply);
-    /* Any reply, before what follows from it (its server time is a sample); and when all of that is done, so
-     * that l->wake may have changed. */
+    /* Any reply, before what follows from it (its server time is a sample); and when all of that is
+     * done, so that l->wake may have changed. */
     void (*heard)(struct lease *l, const struct store_reply *reply);
     void (*changed)(struct lease *l);
-    /* An event that the present state does not know: a bug; counted and said, nothing is changed. */
+    /* An event that the present state does not know: a bug; counted and said, nothing is changed.
+     */
     void (*illegal)(struct lease *l, enum lease_event event);
 };
 
@@ -82,25 +84,25 @@ struct lease {
     const struct job_spec *spec;
 
     char token[TOKEN_SIZE];
-    bool asked;             /* the store may know this token: it answered it once, or an answer was lost */
-    bool in_flight;         /* this question was handed to the store */
+    bool asked;     /* the store may know this token: it answered it once, or an answer was lost */
+    bool in_flight; /* this question was handed to the store */
     struct wall turn, next; /* that this token asks for, and the first after it */
     uint32_t attempt;
     uint64_t fence;
-    uint64_t fence_seen;         /* the largest that this device has seen of the job */
-    struct boot sent_first;      /* t0: the sending of the acquire that was granted */
-    struct boot sent_last;       /* the last sending of an acquire with this token */
-    int64_t sent_ttl_ms;         /* what the last request asked for */
-    struct boot deadline;        /* D; only a confirmed renewal moves it */
-    struct boot confirmed;       /* the sending of the last confirmed request */
-    struct boot wake;            /* lease_tick() has something to do then */
-    struct backoff backoff;      /* after error replies */
+    uint64_t fence_seen;    /* the largest that this device has seen of the job */
+    struct boot sent_first; /* t0: the sending of the acquire that was granted */
+    struct boot sent_last;  /* the last sending of an acquire with this token */
+    int64_t sent_ttl_ms;    /* what the last request asked for */
+    struct boot deadline;   /* D; only a confirmed renewal moves it */
+    struct boot confirmed;  /* the sending of the last confirmed request */
+    struct boot wake;       /* lease_tick() has something to do then */
+    struct backoff backoff; /* after error replies */
     struct lease_end end;
 };
 
 /* `spec`, `port`, `device` and `ops` are kept, and must outlive the lease. */
-void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port, const char *device,
-                const struct job_spec *spec);
+void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port,
+                const char *device, const struct job_spec *spec);
 /* Drops whatever is out, without a word to the store. */
 void lease_done(struct lease *l);
 
@@ -110,7 +112,8 @@ void lease_ask(struct lease *l, struct boot now);
 void lease_renew_token(struct lease *l);
 /* Takes an unsent question back. False where something was sent: then the answer is waited for. */
 bool lease_drop(struct lease *l, struct boot now);
-/* The run has ended (or is not started): `end` is copied and told to the store until that has recorded it. */
+/* The run has ended (or is not started): `end` is copied and told to the store until that has
+ * recorded it. */
 void lease_finish(struct lease *l, struct boot now, const struct lease_end *end);
 /* Does what is due at l->wake. */
 void lease_tick(struct lease *l, struct boot now);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * core/port.h: the one way out of the core. All that it wishes for goes through these pointers; all that
- * happens comes in by calls with the time as an argument. None of these may call back into the core. */
+ * core/port.h: the one way out of the core. All that it wishes for goes through these pointers; all
+ * that happens comes in by calls with the time as an argument. None of these may call back into the
+ * core. */
 #ifndef ROTA_CORE_PORT_H
 #define ROTA_CORE_PORT_H
 #include "core/store.h"
@@ -19,7 +20,8 @@ struct core_port {
     void *context;
     /* Fills with random bytes; they must be unpredictable, since tokens are made of them. */
     void (*random)(void *context, void *buffer, size_t size);
-    /* job_tick() (fleet_tick() where job is NULL) is wanted at `at`; replaces the earlier wish. BOOT_NEVER: none. */
+    /* job_tick() (fleet_tick() where job is NULL) is wanted at `at`; replaces the earlier wish.
+     * BOOT_NEVER: none. */
     void (*arm)(void *context, struct job *job, struct boot at);
     /* Queues a call; its answer comes later, never from inside. */
     void (*submit)(void *context, struct store_call *call, bool urgent);

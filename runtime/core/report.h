@@ -5,17 +5,17 @@
 #include "core/job.h"
 
 enum report_kind {
-    REPORT_STATE,      /* from -> to by event */
-    REPORT_STARTED,    /* the worker runs */
-    REPORT_TAKEOVER,   /* granted after a holder that went silent: device, silent_ms */
-    REPORT_ENDED,      /* outcome, ran_ms, detail, and whether the turn was given up */
-    REPORT_GIVEN_UP,   /* found out by asking: attempts are used up */
-    REPORT_PASSED,     /* another device has it, or had it: text says how */
+    REPORT_STATE,       /* from -> to by event */
+    REPORT_STARTED,     /* the worker runs */
+    REPORT_TAKEOVER,    /* granted after a holder that went silent: device, silent_ms */
+    REPORT_ENDED,       /* outcome, ran_ms, detail, and whether the turn was given up */
+    REPORT_GIVEN_UP,    /* found out by asking: attempts are used up */
+    REPORT_PASSED,      /* another device has it, or had it: text says how */
     REPORT_FIRST_SIGHT, /* a job or schedule without a record: its past turn is not run */
-    REPORT_VOID,       /* the claim lay in the future: dropped */
-    REPORT_TOO_LATE,   /* more than catch_up after its due instant: not taken */
-    REPORT_SPARE,      /* granted too late to be wanted: given back */
-    REPORT_TAKEN,      /* the lease is another's: the run is stopped. text: who, or what */
+    REPORT_VOID,        /* the claim lay in the future: dropped */
+    REPORT_TOO_LATE,    /* more than catch_up after its due instant: not taken */
+    REPORT_SPARE,       /* granted too late to be wanted: given back */
+    REPORT_TAKEN,       /* the lease is another's: the run is stopped. text: who, or what */
     REPORT_RENEWED,
     REPORT_REGAINED,   /* the lock was gone and nobody had it: taken back */
     REPORT_UNANSWERED, /* no answer or an error: text */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * core/spec.h: what the core knows of a job's configuration. Owned by the configuration, which outlives
- * every job that points to it. */
+ * core/spec.h: what the core knows of a job's configuration. Owned by the configuration, which
+ * outlives every job that points to it. */
 #ifndef ROTA_CORE_SPEC_H
 #define ROTA_CORE_SPEC_H
 #include "core/fingerprint.h"
@@ -23,9 +23,11 @@ struct job_spec {
     int64_t retry_delay_ms;
     int64_t retention_ms;
     uint32_t attempts;
-    uint32_t history;                     /* entries kept in Redis; 0: none */
-    bool first_now;                       /* first = "now" */
-    char fingerprint[FINGERPRINT_SIZE];   /* of all that makes two configurations differ (DESIGN section 5) */
-    char schedule_print[FINGERPRINT_SIZE]; /* of every, offset (later: cron, timezone) only: PROTOCOL rule 7 */
+    uint32_t history;                      /* entries kept in Redis; 0: none */
+    bool first_now;                        /* first = "now" */
+    char fingerprint[FINGERPRINT_SIZE];    /* of all that makes two configurations differ (DESIGN
+                                              section 5) */
+    char schedule_print[FINGERPRINT_SIZE]; /* of every, offset (later: cron, timezone) only:
+                                              PROTOCOL rule 7 */
 };
 #endif

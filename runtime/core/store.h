@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * core/store.h: the port between the core and whatever keeps the turns.
  *
- * A request is bound late: the owner submits a call, and when the store is able to send, it asks the owner
- * to compose the request for *that* instant. So a request never carries a time to live or a turn that grew
- * old while the link was down, and `sent` is the instant before its first byte was handed over. */
+ * A request is bound late: the owner submits a call, and when the store is able to send, it asks
+ * the owner to compose the request for *that* instant. So a request never carries a time to live or
+ * a turn that grew old while the link was down, and `sent` is the instant before its first byte was
+ * handed over. */
 #ifndef ROTA_CORE_STORE_H
 #define ROTA_CORE_STORE_H
 #include "core/outcome.h"
@@ -50,7 +51,8 @@ enum store_status {
 
 enum acquire_answer {
     ACQUIRE_GRANTED,
-    ACQUIRE_SPARE, /* granted before, and the turn was settled since: not to be started, to be given back */
+    ACQUIRE_SPARE, /* granted before, and the turn was settled since: not to be started, to be given
+                      back */
     ACQUIRE_HELD,
     ACQUIRE_DONE,
     ACQUIRE_PASSED,
@@ -72,15 +74,15 @@ struct store_reply {
     union {
         struct {
             enum acquire_answer answer;
-            uint64_t fence;       /* granted: ours; held: the claim's newest */
-            uint32_t attempt;     /* granted; exhausted: how many were made */
-            struct wall turn;     /* granted; done, passed: the newest settled or taken */
-            int64_t left_ms;      /* held: the lock's time left, -1 where it has none; wait, early */
-            const char *holder;   /* held: the lock's value; done: token of who ran it, or "" */
+            uint64_t fence;     /* granted: ours; held: the claim's newest */
+            uint32_t attempt;   /* granted; exhausted: how many were made */
+            struct wall turn;   /* granted; done, passed: the newest settled or taken */
+            int64_t left_ms;    /* held: the lock's time left, -1 where it has none; wait, early */
+            const char *holder; /* held: the lock's value; done: token of who ran it, or "" */
             struct wall holder_turn; /* held: 0 where the holder is not of this job */
-            uint32_t watch;       /* held: place among those who were refused; 0: not counted */
-            const char *why;      /* done, wait, paused, over */
-            bool first;           /* exhausted: this question found it out */
+            uint32_t watch;          /* held: place among those who were refused; 0: not counted */
+            const char *why;         /* done, wait, paused, over */
+            bool first;              /* exhausted: this question found it out */
         } acquire;
         struct {
             enum renew_answer answer;
@@ -97,8 +99,9 @@ struct store_reply {
 
 /* Embedded in its owner. */
 struct store_call {
-    /* Fills *ret_request for sending at `now`; false: not wanted any more, the call is dropped. Pointers in the
-     * request need to live only until compose() is called again or answer() returns. */
+    /* Fills *ret_request for sending at `now`; false: not wanted any more, the call is dropped.
+     * Pointers in the request need to live only until compose() is called again or answer()
+     * returns. */
     bool (*compose)(struct store_call *call, struct boot now, struct store_request *ret_request);
     /* Exactly once for each submit() that was composed and not cancelled. */
     void (*answer)(struct store_call *call, const struct store_reply *reply);

@@ -19,7 +19,8 @@ int64_t turns_delay_ms(uint32_t fleet, int64_t splay_ms, uint64_t random)
     return (int64_t)(random % (uint64_t)spread);
 }
 
-int64_t turns_watch_ms(uint32_t place, int64_t left_ms, int64_t lease_ms, int renewed, uint32_t asks)
+int64_t turns_watch_ms(uint32_t place, int64_t left_ms, int64_t lease_ms, int renewed,
+                       uint32_t asks)
 {
     if (left_ms < 0) /* a foreign holder without expiry: PROTOCOL rule 13 */
         return lease_ms;

@@ -16,7 +16,8 @@ int leftovers_adopt(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* State and parent from /proc/PID/stat: "pid (name) S ppid ..."; the name may hold anything, so from its last ')'. */
+/* State and parent from /proc/PID/stat: "pid (name) S ppid ..."; the name may hold anything, so
+ * from its last ')'. */
 static bool read_stat(pid_t pid, char *ret_state, pid_t *ret_parent)
 {
     char path[40], line[512];

@@ -45,10 +45,12 @@ static int start(const struct options *o)
         return EX_OSERR;
     }
     journal_set_level(config->log_level);
-    (void)malloc_trim(0); /* what reading took is given back: it is not needed for the years to come */
+    (void)malloc_trim(
+        0); /* what reading took is given back: it is not needed for the years to come */
     if (config->fatal) {
         manager_say_problems(config);
-        journal_log(LOG_ERR, NULL, "rotad cannot start for the mistakes above; rotad --check shows them again");
+        journal_log(LOG_ERR, NULL,
+                    "rotad cannot start for the mistakes above; rotad --check shows them again");
         config_free(config);
         return EX_CONFIG;
     }
@@ -62,15 +64,19 @@ static int run(const struct options *o)
 {
     int lock, rc, status;
 
-    (void)signal(SIGPIPE, SIG_IGN); /* before the first line: stderr may be a pipe that nobody reads */
+    (void)signal(SIGPIPE,
+                 SIG_IGN); /* before the first line: stderr may be a pipe that nobody reads */
     journal_init(LOG_INFO);
     rc = instance_lock(o->runtime_dir, &lock);
     if (rc == -EBUSY) {
-        journal_log(LOG_ERR, NULL, "another rotad uses %s; give this one a --runtime-dir of its own", o->runtime_dir);
+        journal_log(LOG_ERR, NULL,
+                    "another rotad uses %s; give this one a --runtime-dir of its own",
+                    o->runtime_dir);
         return EX_TEMPFAIL;
     }
     if (rc < 0) {
-        journal_log(LOG_ERR, NULL, "the runtime folder %s cannot be used: %s", o->runtime_dir, strerror(-rc));
+        journal_log(LOG_ERR, NULL, "the runtime folder %s cannot be used: %s", o->runtime_dir,
+                    strerror(-rc));
         return EX_OSERR;
     }
     status = start(o);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* How late a timer may be before rotad stops calling itself healthy: far above what a loaded device shows, far
- * below the watchdog's interval of 3 min. */
+/* How late a timer may be before rotad stops calling itself healthy: far above what a loaded device
+ * shows, far below the watchdog's interval of 3 min. */
 #define MANAGER_SLACK_MS 20000
 
 /* --- children --- */
@@ -37,7 +37,8 @@ static void child_ended(struct manager *m, pid_t pid, int status)
         (void)reload_child_ended(m->reload, pid, status);
 }
 
-/* rotad is a subreaper, so children come that sd-event was never told of: one loop reaps them all. */
+/* rotad is a subreaper, so children come that sd-event was never told of: one loop reaps them all.
+ */
 static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
     pid_t pid;
@@ -52,7 +53,8 @@ static int on_child(sd_event_source *source, const struct signalfd_siginfo *info
 
 /* --- signals --- */
 
-static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+                          void *userdata)
 {
     (void)source;
     (void)info;
@@ -60,7 +62,8 @@ static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo
     return 0;
 }
 
-static int on_reload_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+static int on_reload_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+                            void *userdata)
 {
     (void)source;
     (void)info;
@@ -68,7 +71,8 @@ static int on_reload_signal(sd_event_source *source, const struct signalfd_sigin
     return 0;
 }
 
-static int add_signal(struct manager *m, int number, sd_event_signal_handler_t handler, int64_t priority)
+static int add_signal(struct manager *m, int number, sd_event_signal_handler_t handler,
+                      int64_t priority)
 {
     sd_event_source *source;
     int rc = sd_event_add_signal(m->event, &source, number, handler, m);
@@ -146,7 +150,8 @@ static int add_sources(struct manager *m)
     return rc < 0 ? rc : leftovers_adopt();
 }
 
-int manager_init(struct manager *m, sd_event *event, struct config *config, const struct options *options)
+int manager_init(struct manager *m, sd_event *event, struct config *config,
+                 const struct options *options)
 {
     *m = (struct manager){ .event = event, .options = options };
     m->generation = calloc(1, sizeof *m->generation);
@@ -193,8 +198,8 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* The first mistake of an invalid job is said with the job's state, not twice. The problem's text begins
- * "job 'NAME': ", the job's own reason with the place instead. */
+/* The first mistake of an invalid job is said with the job's state, not twice. The problem's text
+ * begins "job 'NAME': ", the job's own reason with the place instead. */
 static bool is_told_with_job(const struct config *c, const struct problem *p)
 {
     for (size_t i = 0; i < c->job_count; i++) {
@@ -222,9 +227,11 @@ static void say_invalid(const struct config *c)
 {
     for (size_t i = 0; i < c->job_count; i++)
         if (c->jobs[i].invalid)
-            journal_log(LOG_ERR, (struct journal_field[]){ { "ROTA_JOB", c->jobs[i].name }, { NULL, NULL } },
+            journal_log(LOG_ERR,
+                        (struct journal_field[]){ { "ROTA_JOB", c->jobs[i].name }, { NULL, NULL } },
                         "%s is invalid, the other %zu job%s: %s", c->jobs[i].name, count_good(c),
-                        count_good(c) == 1 ? " runs" : "s run", c->jobs[i].invalid_why ? c->jobs[i].invalid_why : "memory is short");
+                        count_good(c) == 1 ? " runs" : "s run",
+                        c->jobs[i].invalid_why ? c->jobs[i].invalid_why : "memory is short");
 }
 
 void manager_say_problems(const struct config *c)
@@ -277,7 +284,8 @@ static int on_stop_time(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     for (const struct device_job *d = m->jobs; d; d = d->next)
-        journal_log(LOG_WARNING, NULL, "%s: %s when rotad's time to stop was over; its lock is left to expire",
+        journal_log(LOG_WARNING, NULL,
+                    "%s: %s when rotad's time to stop was over; its lock is left to expire",
                     d->config->name, d->run ? "still ran" : "was not yet told to Redis");
     (void)sd_event_exit(m->event, 0);
     return 0;
@@ -290,7 +298,8 @@ void manager_stop_at(struct manager *m, struct boot at)
     m->stop_at = at;
     sd_event_source_disable_unref(m->stop_timer);
     m->stop_timer = NULL;
-    rc = sd_event_add_time(m->event, &m->stop_timer, CLOCK_BOOTTIME, clock_to_us(at), CLOCK_ACCURACY_US, on_stop_time, m);
+    rc = sd_event_add_time(m->event, &m->stop_timer, CLOCK_BOOTTIME, clock_to_us(at),
+                           CLOCK_ACCURACY_US, on_stop_time, m);
     if (rc < 0)
         (void)sd_event_exit(m->event, 0);
     else
@@ -335,7 +344,8 @@ static int swap_generation(struct manager *m, struct config *config)
 /* In this process, after the child has read the same files without harm. */
 static void take_new_config(struct manager *m)
 {
-    struct config_source source = { .file = m->options->config_file, .plugin_dir_default = ROTA_PLUGINDIR };
+    struct config_source source = { .file = m->options->config_file,
+                                    .plugin_dir_default = ROTA_PLUGINDIR };
     struct config *config = NULL;
     const char *fixed;
     int rc = config_load(&source, &config);
@@ -346,9 +356,12 @@ static void take_new_config(struct manager *m)
     }
     fixed = config_fixed_change(m->generation->config, config);
     if (config->problems.errors > 0)
-        journal_log(LOG_ERR, NULL, "reload: the files have changed meanwhile; the old configuration stays");
+        journal_log(LOG_ERR, NULL,
+                    "reload: the files have changed meanwhile; the old configuration stays");
     else if (fixed)
-        journal_log(LOG_ERR, NULL, "reload: %s has changed, which takes a restart; the old configuration stays", fixed);
+        journal_log(LOG_ERR, NULL,
+                    "reload: %s has changed, which takes a restart; the old configuration stays",
+                    fixed);
     else if (swap_generation(m, config) == 0)
         config = NULL;
     if (config) {
@@ -373,7 +386,8 @@ static void on_reloaded(void *context, bool good)
     if (good)
         take_new_config(m);
     else
-        journal_log(LOG_ERR, NULL, "reload: refused for the mistakes above; the old configuration stays");
+        journal_log(LOG_ERR, NULL,
+                    "reload: refused for the mistakes above; the old configuration stays");
     m->status_stale = true;
     (void)health_ready(m->health);
     if (m->reload_again)

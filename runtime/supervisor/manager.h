@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * supervisor/manager.h: the running rotad: jobs, their runs, the store, the children, in one event loop.
- * manager.c owns them and takes signals; manager_port.c is the core's way out; manager_jobs.c keeps the set of jobs;
- * manager_status.c says how it is; reload.c reads a new configuration. */
+ * supervisor/manager.h: the running rotad: jobs, their runs, the store, the children, in one event
+ * loop. manager.c owns them and takes signals; manager_port.c is the core's way out; manager_jobs.c
+ * keeps the set of jobs; manager_status.c says how it is; reload.c reads a new configuration. */
 #ifndef ROTA_SUPERVISOR_MANAGER_H
 #define ROTA_SUPERVISOR_MANAGER_H
 #include "config/config.h"
@@ -11,8 +11,8 @@
 #include "supervisor/options.h"
 #include "supervisor/probe.h"
 #include "supervisor/run.h"
-#include "supervisor/worker_user.h"
 #include "supervisor/words.h"
+#include "supervisor/worker_user.h"
 
 /* What may wait for what in the loop: the lower number goes first. */
 enum priority {
@@ -69,26 +69,29 @@ struct manager {
     bool user_known;
     struct run_env run_env;
     sd_event_source *stop_timer, *after;
-    bool began;    /* the probe is done: jobs take turns */
+    bool began; /* the probe is done: jobs take turns */
     bool stopping;
-    bool reload_again; /* asked for while one was under way */
+    bool reload_again;   /* asked for while one was under way */
     struct boot stop_at; /* the loop ends then, whatever is left */
     bool jobs_stale;     /* manager_settle() has something to do */
     bool status_stale;
 };
 
-/* Builds everything for `config`, which the manager takes over (also where it fails). 0 or negative errno. `m` must stay where
- * it is. */
-int manager_init(struct manager *m, sd_event *event, struct config *config, const struct options *options);
+/* Builds everything for `config`, which the manager takes over (also where it fails). 0 or negative
+ * errno. `m` must stay where it is. */
+int manager_init(struct manager *m, sd_event *event, struct config *config,
+                 const struct options *options);
 /* READY; then the plugins are probed, and the jobs begin. */
 int manager_begin(struct manager *m);
 void manager_done(struct manager *m);
 
-/* manager_jobs.c: makes the set of jobs that of m->generation, step by step: what runs goes on, and is replaced when it
- * has ended. Called again after every event; ends the loop when all is told while stopping. */
+/* manager_jobs.c: makes the set of jobs that of m->generation, step by step: what runs goes on, and
+ * is replaced when it has ended. Called again after every event; ends the loop when all is told
+ * while stopping. */
 void manager_settle(struct manager *m);
 void manager_free_jobs(struct manager *m);
-/* SIGTERM: no new runs; workers are asked, then killed, then reaped, then the store is told; then the loop ends. */
+/* SIGTERM: no new runs; workers are asked, then killed, then reaped, then the store is told; then
+ * the loop ends. */
 void manager_stop(struct manager *m);
 /* The loop ends then at the latest. */
 void manager_stop_at(struct manager *m, struct boot at);
@@ -102,8 +105,8 @@ bool manager_is_ours(void *context, pid_t pid);
 void manager_run_over(void *context, struct run *run);
 int manager_job_timer(struct device_job *d);
 int manager_fleet_timer(struct manager *m);
-/* The store and the workers' user, if they are not there yet: with the first job, so that no jobs means no
- * traffic. */
+/* The store and the workers' user, if they are not there yet: with the first job, so that no jobs
+ * means no traffic. */
 int manager_prepare(struct manager *m);
 
 /* manager_status.c: one line for people, when something has changed. */
@@ -112,7 +115,8 @@ void manager_update_status(struct manager *m);
 /* reload.c: the child that reads a new configuration first. */
 struct reload;
 typedef void reload_done(void *context, bool good);
-int reload_new(sd_event *event, const char *config_file, reload_done *done, void *context, struct reload **ret_reload);
+int reload_new(sd_event *event, const char *config_file, reload_done *done, void *context,
+               struct reload **ret_reload);
 bool reload_child_ended(struct reload *r, pid_t pid, int status);
 pid_t reload_pid(const struct reload *r);
 void reload_free(struct reload *r);

@@ -61,8 +61,8 @@ static int create(struct manager *m, const struct job_config *config)
     return 0;
 }
 
-/* An unchanged job moves over to the present configuration as it is; a changed or removed one takes no more
- * turns, and its run goes on to the end. */
+/* An unchanged job moves over to the present configuration as it is; a changed or removed one takes
+ * no more turns, and its run goes on to the end. */
 static void follow(struct device_job *d)
 {
     struct manager *m = d->manager;
@@ -116,7 +116,8 @@ static void add_those_missing(struct manager *m)
     }
 }
 
-/* Nothing runs any more, and only the store is still to be told: one time-out is enough for that. */
+/* Nothing runs any more, and only the store is still to be told: one time-out is enough for that.
+ */
 static void hurry(struct manager *m)
 {
     int64_t wait_ms = m->generation->config->redis.command_timeout_ms;

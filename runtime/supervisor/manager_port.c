@@ -22,7 +22,8 @@ static void fill_random(void *context, void *buffer, size_t size)
     do
         n = getrandom(buffer, size, 0);
     while (n < 0 && errno == EINTR);
-    assert((size_t)n == size); /* at most 256 bytes are never cut, once the pool is filled (getrandom(2)) */
+    assert((size_t)n ==
+           size); /* at most 256 bytes are never cut, once the pool is filled (getrandom(2)) */
 }
 
 /* --- time --- */
@@ -47,9 +48,11 @@ static int on_fleet_timer(sd_event_source *source, uint64_t usec, void *userdata
     return 0;
 }
 
-static int add_timer(sd_event *event, sd_event_source **ret, sd_event_time_handler_t handler, void *userdata)
+static int add_timer(sd_event *event, sd_event_source **ret, sd_event_time_handler_t handler,
+                     void *userdata)
 {
-    int rc = sd_event_add_time(event, ret, CLOCK_BOOTTIME, UINT64_MAX, CLOCK_ACCURACY_US, handler, userdata);
+    int rc = sd_event_add_time(event, ret, CLOCK_BOOTTIME, UINT64_MAX, CLOCK_ACCURACY_US, handler,
+                               userdata);
 
     if (rc < 0)
         return rc;
@@ -109,8 +112,8 @@ static void cancel(void *context, struct store_call *call)
         redis_store_cancel(m->store, call);
 }
 
-static void link_changed(void *context, enum redis_link_state state, const char *endpoint, const char *reason,
-                          int64_t window_ms)
+static void link_changed(void *context, enum redis_link_state state, const char *endpoint,
+                         const char *reason, int64_t window_ms)
 {
     struct manager *m = context;
     struct boot now = clock_boot();
@@ -128,9 +131,11 @@ static int open_store(struct manager *m)
 {
     const struct config *c = m->generation->config;
     const struct redis_config *r = &c->redis;
-    struct redis_store_env env = {
-        .event = m->event, .priority = PRIORITY_STORE, .random = fill_random, .watch = link_changed, .context = m
-    };
+    struct redis_store_env env = { .event = m->event,
+                                   .priority = PRIORITY_STORE,
+                                   .random = fill_random,
+                                   .watch = link_changed,
+                                   .context = m };
     CLEANUP_FREE struct redis_endpoint *endpoints = NULL;
 
     endpoints = calloc(r->address_count, sizeof *endpoints);
@@ -143,20 +148,21 @@ static int open_store(struct manager *m)
             .port = r->addresses[i].port,
             .text = r->addresses[i].text,
         };
-    return redis_store_new(&(struct redis_settings){
-                               .endpoints = endpoints,
-                               .endpoint_count = r->address_count,
-                               .prefix = c->prefix,
-                               .client_name = m->device,
-                               .username = r->username,
-                               .password = r->password,
-                               .database = r->database,
-                               .connect_timeout_ms = r->connect_timeout_ms,
-                               .command_timeout_ms = r->command_timeout_ms,
-                               .backoff_min_ms = r->backoff_min_ms,
-                               .backoff_max_ms = r->backoff_max_ms,
-                           },
-                           &env, &m->store);
+    return redis_store_new(
+        &(struct redis_settings){
+            .endpoints = endpoints,
+            .endpoint_count = r->address_count,
+            .prefix = c->prefix,
+            .client_name = m->device,
+            .username = r->username,
+            .password = r->password,
+            .database = r->database,
+            .connect_timeout_ms = r->connect_timeout_ms,
+            .command_timeout_ms = r->command_timeout_ms,
+            .backoff_min_ms = r->backoff_min_ms,
+            .backoff_max_ms = r->backoff_max_ms,
+        },
+        &env, &m->store);
 }
 
 int manager_prepare(struct manager *m)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * STATUS in one line for people (SCREENS.md, 10). It names instants, not distances, so that it stays true
- * while nothing happens. */
+ * STATUS in one line for people (SCREENS.md, 10). It names instants, not distances, so that it
+ * stays true while nothing happens. */
 #include "base/text.h"
 #include "base/units.h"
 #include "supervisor/clock.h"
@@ -58,8 +58,8 @@ static const char *redis_words(const struct manager *m, struct boot now, char *b
 
         words_instant(wall_add(wall, boot_between(now, m->link_since)), wall, since, sizeof since);
     }
-    text_format(buf, size, "redis unreachable%s%s, %llu turns missed", since[0] ? " since " : "", since,
-                (unsigned long long)m->fleet.missed);
+    text_format(buf, size, "redis unreachable%s%s, %llu turns missed", since[0] ? " since " : "",
+                since, (unsigned long long)m->fleet.missed);
     return buf;
 }
 
@@ -74,14 +74,16 @@ static void write_status(const struct manager *m, char *text, size_t size)
         return;
     }
     if (s.invalid)
-        text_format(invalid, sizeof invalid, ", %zu invalid (%s%s)", s.invalid, s.wrong, s.invalid > 1 ? ", ..." : "");
+        text_format(invalid, sizeof invalid, ", %zu invalid (%s%s)", s.invalid, s.wrong,
+                    s.invalid > 1 ? ", ..." : "");
     if (s.running)
-        text_format(running, sizeof running, ", %zu running (%s%s)", s.running, s.runs->config->name,
-                    s.running > 1 ? ", ..." : "");
+        text_format(running, sizeof running, ", %zu running (%s%s)", s.running,
+                    s.runs->config->name, s.running > 1 ? ", ..." : "");
     if (s.next)
         text_format(next, sizeof next, "; next %s at %s", s.next->config->name,
                     words_instant(s.next_at, fleet_clock_at(&m->fleet.clock, now), at, sizeof at));
-    text_format(text, size, "%zu job%s%s%s%s; %s", s.jobs, s.jobs == 1 ? "" : "s", invalid, running, next,
+    text_format(text, size, "%zu job%s%s%s%s; %s", s.jobs, s.jobs == 1 ? "" : "s", invalid, running,
+                next,
                 !m->began ? "plugins are being probed" : redis_words(m, now, redis, sizeof redis));
 }
 

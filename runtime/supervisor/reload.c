@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A reload is tried by `rotad --check` in a child first, so that nothing that a parser or a plugin does
- * can hurt the supervisor that runs. What the child finds wrong goes to the journal. */
+ * A reload is tried by `rotad --check` in a child first, so that nothing that a parser or a plugin
+ * does can hurt the supervisor that runs. What the child finds wrong goes to the journal. */
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "supervisor/clock.h"
@@ -82,7 +82,8 @@ static int on_limit(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
-    journal_log(LOG_ERR, NULL, "reload: reading the new configuration took more than %d s", RELOAD_LIMIT_MS / 1000);
+    journal_log(LOG_ERR, NULL, "reload: reading the new configuration took more than %d s",
+                RELOAD_LIMIT_MS / 1000);
     kill(r->pid, SIGKILL);
     return 0;
 }
@@ -101,7 +102,8 @@ static int watch(struct reload *r, sd_event *event)
     return rc;
 }
 
-int reload_new(sd_event *event, const char *config_file, reload_done *done, void *context, struct reload **ret_reload)
+int reload_new(sd_event *event, const char *config_file, reload_done *done, void *context,
+               struct reload **ret_reload)
 {
     struct reload *r = calloc(1, sizeof *r);
     int rc;

@@ -37,10 +37,10 @@ struct run {
     int fd;
     enum run_phase phase;
     sd_event_source *io;
-    sd_event_source *wall; /* D + M/2, then the rounds of sweeping */
+    sd_event_source *wall;      /* D + M/2, then the rounds of sweeping */
     struct boot spawned, swept; /* SWEEPING: since when */
-    bool unclean; /* job_ended() was told so */
-    char death[64]; /* how the guard died */
+    bool unclean;               /* job_ended() was told so */
+    char death[64];             /* how the guard died */
     int permille;
     char progress[256];
 };
@@ -68,7 +68,8 @@ static void send_order(struct run *r)
 
     /* A guard that is gone is reaped; one that does not read meets its own deadline. */
     if (rc < 0 && rc != -EPIPE)
-        journal_log(LOG_WARNING, NULL, "%s: its guard takes no message: %s", r->job->spec->name, strerror(-rc));
+        journal_log(LOG_WARNING, NULL, "%s: its guard takes no message: %s", r->job->spec->name,
+                    strerror(-rc));
 }
 
 /* --- ends --- */
@@ -117,7 +118,8 @@ static void on_ended(struct run *r)
 {
     struct message_ended m;
 
-    if (message_unpack_ended(&frame, &m) < 0 || r->unclean || (r->phase != RUN_ALIVE && r->phase != RUN_KILLED))
+    if (message_unpack_ended(&frame, &m) < 0 || r->unclean ||
+        (r->phase != RUN_ALIVE && r->phase != RUN_KILLED))
         return;
     r->phase = RUN_TOLD;
     sd_event_source_set_enabled(r->wall, SD_EVENT_OFF);
@@ -162,7 +164,8 @@ static void sweep(struct run *r)
 
 static void kill_guard(struct run *r)
 {
-    journal_log(LOG_ERR, NULL, "%s: its guard did not end it in time and is killed", r->job->spec->name);
+    journal_log(LOG_ERR, NULL, "%s: its guard did not end it in time and is killed",
+                r->job->spec->name);
     text_copy(r->death, sizeof r->death, "its guard did not end it in time");
     r->phase = RUN_KILLED;
     kill(r->pid, SIGKILL);
@@ -178,7 +181,8 @@ static int on_wall(sd_event_source *source, uint64_t usec, void *userdata)
     if (r->phase == RUN_SWEEPING)
         sweep(r);
     else if (r->phase == RUN_KILLED)
-        tell_broken(r, false); /* not even SIGKILL works at once; it is heard of when it is reaped */
+        tell_broken(r,
+                    false); /* not even SIGKILL works at once; it is heard of when it is reaped */
     else
         kill_guard(r);
     return 0;
@@ -207,7 +211,8 @@ static void on_log(struct run *r)
     struct message_log m;
 
     if (message_unpack_log(&frame, &m) == 0)
-        words_output(r->job, m.level < LOG_ERR || m.level > LOG_DEBUG ? LOG_INFO : (int)m.level, m.text, 0);
+        words_output(r->job, m.level < LOG_ERR || m.level > LOG_DEBUG ? LOG_INFO : (int)m.level,
+                     m.text, 0);
 }
 
 static void on_progress(struct run *r)
@@ -283,9 +288,11 @@ void run_child_ended(struct run *r, int status)
         return;
     }
     if (r->phase == RUN_ALIVE && WIFSIGNALED(status))
-        text_format(r->death, sizeof r->death, "its guard was killed by signal %d", WTERMSIG(status));
+        text_format(r->death, sizeof r->death, "its guard was killed by signal %d",
+                    WTERMSIG(status));
     else if (r->phase == RUN_ALIVE)
-        text_format(r->death, sizeof r->death, "its guard ended with status %d and no word", WEXITSTATUS(status));
+        text_format(r->death, sizeof r->death, "its guard ended with status %d and no word",
+                    WEXITSTATUS(status));
     r->phase = RUN_SWEEPING;
     r->swept = clock_boot();
     sweep(r);
@@ -334,15 +341,16 @@ static int watch(struct run *r)
     rc = sd_event_source_set_priority(r->io, r->env.priority);
     if (rc < 0)
         return rc;
-    rc = sd_event_add_time(r->env.event, &r->wall, CLOCK_BOOTTIME, clock_to_us(wall_at(r)), CLOCK_ACCURACY_US, on_wall,
-                           r);
+    rc = sd_event_add_time(r->env.event, &r->wall, CLOCK_BOOTTIME, clock_to_us(wall_at(r)),
+                           CLOCK_ACCURACY_US, on_wall, r);
     if (rc < 0)
         return rc;
     (void)sd_event_source_set_description(r->wall, "guard's last wall");
     return sd_event_source_set_priority(r->wall, r->env.priority);
 }
 
-int run_new(const struct run_env *env, struct job *job, const struct job_config *config, struct run **ret_run)
+int run_new(const struct run_env *env, struct job *job, const struct job_config *config,
+            struct run **ret_run)
 {
     struct run *r = calloc(1, sizeof *r);
     int rc;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * supervisor/run.h: one run's guard, from its start to the last of its tree, as the supervisor sees it.
+ * supervisor/run.h: one run's guard, from its start to the last of its tree, as the supervisor sees
+ * it.
  *
- * The guard does the work. This side starts it, passes the deadline on, takes its words, and is the last
- * wall: where the guard does not end its tree by D + M/2, or dies, the tree is killed from here (rotad is the subreaper above
- * its guards, so what they leave becomes its child). */
+ * The guard does the work. This side starts it, passes the deadline on, takes its words, and is the
+ * last wall: where the guard does not end its tree by D + M/2, or dies, the tree is killed from
+ * here (rotad is the subreaper above its guards, so what they leave becomes its child). */
 #ifndef ROTA_SUPERVISOR_RUN_H
 #define ROTA_SUPERVISOR_RUN_H
 #include "config/config.h"
@@ -26,9 +27,10 @@ struct run_env {
     void *context;
 };
 
-/* Starts the job's granted run. 0, or negative errno: nothing was started. `job` gets job_started(), job_ended() and,
- * where that was unclean, job_emptied(). */
-int run_new(const struct run_env *env, struct job *job, const struct job_config *config, struct run **ret_run);
+/* Starts the job's granted run. 0, or negative errno: nothing was started. `job` gets
+ * job_started(), job_ended() and, where that was unclean, job_emptied(). */
+int run_new(const struct run_env *env, struct job *job, const struct job_config *config,
+            struct run **ret_run);
 void run_free(struct run *r);
 
 /* D has moved. */

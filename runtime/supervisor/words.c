@@ -90,15 +90,18 @@ static void say_state(const struct context *c)
 
 static void say_started(const struct context *c)
 {
-    SAY(c, LOG_DEBUG, "%s: started, turn of %s, attempt %" PRIu32 " of %" PRIu32, NAME(c), c->turn, ATTEMPT(c));
+    SAY(c, LOG_DEBUG, "%s: started, turn of %s, attempt %" PRIu32 " of %" PRIu32, NAME(c), c->turn,
+        ATTEMPT(c));
 }
 
 static void say_takeover(const struct context *c)
 {
     char silent[UNITS_SIZE];
 
-    SAY(c, LOG_NOTICE, "%s: taken over from %s, which stopped renewing %s ago; attempt %" PRIu32 " of %" PRIu32,
-        NAME(c), c->device, units_say_duration(c->report->silent_ms, silent, sizeof silent), ATTEMPT(c));
+    SAY(c, LOG_NOTICE,
+        "%s: taken over from %s, which stopped renewing %s ago; attempt %" PRIu32 " of %" PRIu32,
+        NAME(c), c->device, units_say_duration(c->report->silent_ms, silent, sizeof silent),
+        ATTEMPT(c));
 }
 
 static void say_lost(const struct context *c)
@@ -109,7 +112,8 @@ static void say_lost(const struct context *c)
     struct wall expiry = wall_add(wall_now(c), boot_between(c->now, lease_expiry(l)));
 
     SAY(c, LOG_ERR,
-        "%s: stopped after %s, because the lock could not be renewed for %s; another device may run it from %s on",
+        "%s: stopped after %s, because the lock could not be renewed for %s; another device may "
+        "run it from %s on",
         NAME(c), c->ran, units_say_duration(since, silent, sizeof silent),
         words_instant(expiry, wall_now(c), free_at, sizeof free_at));
 }
@@ -120,7 +124,8 @@ static void say_overrun(const struct context *c)
 
     units_say_duration(c->job->spec->timing.worst_case_ms, worst, sizeof worst);
     SAY(c, LOG_ERR,
-        "%s: overrun: stopped after %s, since its worst_case is %s; turn of %s, attempt %" PRIu32 " of %" PRIu32,
+        "%s: overrun: stopped after %s, since its worst_case is %s; turn of %s, attempt %" PRIu32
+        " of %" PRIu32,
         NAME(c), c->ran, worst, c->turn, ATTEMPT(c));
 }
 
@@ -149,15 +154,17 @@ static void say_ended(const struct context *c)
 {
     enum outcome o = c->report->outcome;
 
-    /* A lease that the store calls another's was told already, with the holder; this one ran out of time. */
+    /* A lease that the store calls another's was told already, with the holder; this one ran out of
+     * time. */
     if (o == OUTCOME_LOST && c->job->lease.state != LEASE_GONE)
         say_lost(c);
     else if (o == OUTCOME_OVERRUN)
         say_overrun(c);
     else
-        SAY(c, ended_level(o), "%s: %s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32, NAME(c),
-            ended_words(o), outcome_settles(o) ? "in" : "after", c->ran, c->text[0] && !outcome_settles(o) ? ": " : "",
-            outcome_settles(o) ? "" : c->text, c->turn, ATTEMPT(c));
+        SAY(c, ended_level(o), "%s: %s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32,
+            NAME(c), ended_words(o), outcome_settles(o) ? "in" : "after", c->ran,
+            c->text[0] && !outcome_settles(o) ? ": " : "", outcome_settles(o) ? "" : c->text,
+            c->turn, ATTEMPT(c));
 }
 
 static void say_given_up(const struct context *c)
@@ -168,13 +175,16 @@ static void say_given_up(const struct context *c)
 
     words_instant(next, wall_now(c), until, sizeof until);
     if (mine && c->report->outcome == OUTCOME_REFUSED)
-        SAY(c, LOG_ERR, "%s: given up until %s, since trying again cannot help: \"%s\"", NAME(c), until, c->text);
+        SAY(c, LOG_ERR, "%s: given up until %s, since trying again cannot help: \"%s\"", NAME(c),
+            until, c->text);
     else if (mine)
-        SAY(c, LOG_ERR, "%s: given up until %s after attempt %" PRIu32 " of %" PRIu32 "; last: %s, \"%s\"", NAME(c),
-            until, ATTEMPT(c), outcome_name(c->report->outcome), c->text);
+        SAY(c, LOG_ERR,
+            "%s: given up until %s after attempt %" PRIu32 " of %" PRIu32 "; last: %s, \"%s\"",
+            NAME(c), until, ATTEMPT(c), outcome_name(c->report->outcome), c->text);
     else
-        SAY(c, LOG_ERR, "%s: given up until %s, since the last device that tried it ended without a word", NAME(c),
-            until);
+        SAY(c, LOG_ERR,
+            "%s: given up until %s, since the last device that tried it ended without a word",
+            NAME(c), until);
 }
 
 static void say_passed(const struct context *c)
@@ -182,9 +192,11 @@ static void say_passed(const struct context *c)
     const char *holder = c->job->holder;
 
     if (c->report->held)
-        SAY(c, LOG_DEBUG, "%s: turn of %s is held by %s", NAME(c), c->turn, holder[0] ? c->device : "another holder");
+        SAY(c, LOG_DEBUG, "%s: turn of %s is held by %s", NAME(c), c->turn,
+            holder[0] ? c->device : "another holder");
     else
-        SAY(c, LOG_DEBUG, "%s: turn of %s is settled%s%s", NAME(c), c->turn, c->text[0] ? ": " : "", c->text);
+        SAY(c, LOG_DEBUG, "%s: turn of %s is settled%s%s", NAME(c), c->turn, c->text[0] ? ": " : "",
+            c->text);
 }
 
 static void say_first_sight(const struct context *c)
@@ -192,36 +204,44 @@ static void say_first_sight(const struct context *c)
     char wait[UNITS_SIZE];
 
     if (c->report->silent_ms > 0)
-        SAY(c, LOG_INFO, "%s: Redis has no record of it; its turn of %s waits %s for a holder that may still run",
+        SAY(c, LOG_INFO,
+            "%s: Redis has no record of it; its turn of %s waits %s for a holder that may still "
+            "run",
             NAME(c), c->turn, units_say_duration(c->report->silent_ms, wait, sizeof wait));
     else
-        SAY(c, LOG_INFO, "%s: Redis has no record of it, so its past turn of %s is not run; it waits for its next one",
+        SAY(c, LOG_INFO,
+            "%s: Redis has no record of it, so its past turn of %s is not run; it waits for its "
+            "next one",
             NAME(c), c->turn);
 }
 
 static void say_void(const struct context *c)
 {
-    SAY(c, LOG_WARNING, "%s: its record lay in the future (a clock was ahead for a while) and is void; it waits for "
-                        "its next turn", NAME(c));
+    SAY(c, LOG_WARNING,
+        "%s: its record lay in the future (a clock was ahead for a while) and is void; it waits "
+        "for "
+        "its next turn",
+        NAME(c));
 }
 
 static void say_too_late(const struct context *c)
 {
     char allowed[UNITS_SIZE];
 
-    SAY(c, LOG_WARNING, "%s: the turn of %s is more than catch_up (%s) late and is left out", NAME(c), c->turn,
-        units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed));
+    SAY(c, LOG_WARNING, "%s: the turn of %s is more than catch_up (%s) late and is left out",
+        NAME(c), c->turn, units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed));
 }
 
 static void say_spare(const struct context *c)
 {
-    SAY(c, LOG_NOTICE, "%s: the turn of %s came too late to be wanted; given back", NAME(c), c->turn);
+    SAY(c, LOG_NOTICE, "%s: the turn of %s came too late to be wanted; given back", NAME(c),
+        c->turn);
 }
 
 static void say_taken(const struct context *c)
 {
-    SAY(c, LOG_ERR, "%s: the lock is no longer this device's (now: %s); the run is stopped", NAME(c),
-        c->text[0] ? c->text : "nobody's");
+    SAY(c, LOG_ERR, "%s: the lock is no longer this device's (now: %s); the run is stopped",
+        NAME(c), c->text[0] ? c->text : "nobody's");
 }
 
 static void say_renewed(const struct context *c)
@@ -234,7 +254,8 @@ static void say_renewed(const struct context *c)
 
 static void say_regained(const struct context *c)
 {
-    SAY(c, LOG_WARNING, "%s: its lock was gone from Redis, nobody had taken it, and it is taken back", NAME(c));
+    SAY(c, LOG_WARNING,
+        "%s: its lock was gone from Redis, nobody had taken it, and it is taken back", NAME(c));
 }
 
 static void say_unanswered(const struct context *c)
@@ -253,8 +274,10 @@ static void say_unanswered(const struct context *c)
 
 static void say_stuck(const struct context *c)
 {
-    SAY(c, LOG_ERR, "%s: something that it started cannot be killed; its lock is left to expire, and it is not "
-                    "started here until that is gone", NAME(c));
+    SAY(c, LOG_ERR,
+        "%s: something that it started cannot be killed; its lock is left to expire, and it is not "
+        "started here until that is gone",
+        NAME(c));
 }
 
 static void say_unstuck(const struct context *c)
@@ -264,7 +287,8 @@ static void say_unstuck(const struct context *c)
 
 static void say_stillborn(const struct context *c)
 {
-    SAY(c, LOG_ERR, "%s: rota-guard could not be started: %s; the turn of %s is left to other devices", NAME(c),
+    SAY(c, LOG_ERR,
+        "%s: rota-guard could not be started: %s; the turn of %s is left to other devices", NAME(c),
         strerror(-c->report->error), c->turn);
 }
 
@@ -301,10 +325,12 @@ static void say_fleet(const struct report *r)
     int64_t ms = r->moved_ms;
 
     if (r->kind == REPORT_CLOCK_JUMP)
-        journal_log(LOG_WARNING, NULL, "the fleet's clock (Redis's) went %s by %s at once", ms < 0 ? "back" : "forward",
+        journal_log(LOG_WARNING, NULL, "the fleet's clock (Redis's) went %s by %s at once",
+                    ms < 0 ? "back" : "forward",
                     units_say_duration(ms < 0 ? -ms : ms, by, sizeof by));
     else
-        journal_log(LOG_WARNING, NULL, "Redis did not tell its time: %s; jobs wait", r->text ? r->text : "no answer");
+        journal_log(LOG_WARNING, NULL, "Redis did not tell its time: %s; jobs wait",
+                    r->text ? r->text : "no answer");
 }
 
 /* What came of an answer shows that the fault before it is over. */
@@ -313,7 +339,8 @@ static bool shows_answer(enum report_kind kind)
     return kind == REPORT_ENDED || kind == REPORT_PASSED || kind == REPORT_STARTED;
 }
 
-void words_report(const struct job *job, const struct report *r, struct words_fault *fault, struct boot now)
+void words_report(const struct job *job, const struct report *r, struct words_fault *fault,
+                  struct boot now)
 {
     struct context c = { .job = job, .report = r, .fault = fault, .now = now };
 
@@ -341,11 +368,14 @@ void words_output(const struct job *job, int level, const char *text, uint32_t d
     char line[4 * 1024];
 
     if (dropped > 0)
-        journal_log(LOG_WARNING, fields, "%s| %" PRIu32 " lines left out", job->spec->name, dropped);
-    journal_log(level, fields, "%s| %s", job->spec->name, text_escape(line, sizeof line, text, strlen(text)));
+        journal_log(LOG_WARNING, fields, "%s| %" PRIu32 " lines left out", job->spec->name,
+                    dropped);
+    journal_log(level, fields, "%s| %s", job->spec->name,
+                text_escape(line, sizeof line, text, strlen(text)));
 }
 
-static void say_link_up(struct words_link *w, const char *endpoint, uint64_t missed, struct boot now)
+static void say_link_up(struct words_link *w, const char *endpoint, uint64_t missed,
+                        struct boot now)
 {
     char after[UNITS_SIZE];
 
@@ -354,14 +384,15 @@ static void say_link_up(struct words_link *w, const char *endpoint, uint64_t mis
     w->down = false;
     units_say_duration(boot_between(w->since, now), after, sizeof after);
     if (missed > w->missed_before)
-        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turns were missed", endpoint, after,
-                    missed - w->missed_before);
+        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turns were missed",
+                    endpoint, after, missed - w->missed_before);
     else
-        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; no turn was missed", endpoint, after);
+        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; no turn was missed", endpoint,
+                    after);
 }
 
-void words_link(struct words_link *w, enum redis_link_state state, const char *endpoint, const char *reason,
-                int64_t window_ms, uint64_t missed, struct boot now)
+void words_link(struct words_link *w, enum redis_link_state state, const char *endpoint,
+                const char *reason, int64_t window_ms, uint64_t missed, struct boot now)
 {
     char next[UNITS_SIZE], why[WORDS_FOREIGN_SIZE];
 
@@ -374,6 +405,6 @@ void words_link(struct words_link *w, enum redis_link_state state, const char *e
     w->missed_before = missed;
     reason = reason ? reason : "no reply";
     text_escape(why, sizeof why, reason, strlen(reason));
-    journal_log(LOG_ERR, NULL, "%s does not answer (%s); jobs wait; next try within %s", endpoint, why,
-                units_say_duration(window_ms, next, sizeof next));
+    journal_log(LOG_ERR, NULL, "%s does not answer (%s); jobs wait; next try within %s", endpoint,
+                why, units_say_duration(window_ms, next, sizeof next));
 }

@@ -25,6 +25,6 @@ void worker_user_find(const struct config *c, struct worker_user *ret_user)
     }
     take_own(ret_user);
     if (geteuid() == 0)
-        journal_log(LOG_WARNING, NULL, "there is no user %s: jobs run as %s, with all its rights", wanted,
-                    ret_user->user.name);
+        journal_log(LOG_WARNING, NULL, "there is no user %s: jobs run as %s, with all its rights",
+                    wanted, ret_user->user.name);
 }

@@ -11,6 +11,7 @@ struct worker_user {
     struct user user;
 };
 
-/* job_user of the configuration where rotad is root and that user exists, else rotad's own, which is said. */
+/* job_user of the configuration where rotad is root and that user exists, else rotad's own, which
+ * is said. */
 void worker_user_find(const struct config *c, struct worker_user *ret_user);
 #endif

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Whole devices: rotad processes with a folder, a configuration and a log of their own, which share a Redis.
+"""Whole devices: rotad processes, each with a folder, a conf file and a log, which share a Redis.
 
-The jobs' programs write what they do into the fleet's ledger: the account that rotad has no part in.
-Every process of a fleet carries the fleet's folder in its command line or its environment, so that what is
-left of it is found, whoever started it.
+The jobs' programs write what they do into the fleet's ledger: an account that rotad has no part in.
+Every process of a fleet carries the fleet's folder in its command line or its environment, so that
+what is left of it is found, whoever started it.
 """
 import calendar
 import collections
@@ -24,7 +24,8 @@ BUILD = pathlib.Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
 ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
 PLUGINS = BUILD / "plugins"
 
-SANITIZED = os.environ.get("ROTA_SANITIZED") == "1" or (ROTAD.exists() and b"__asan_init" in ROTAD.read_bytes())
+SANITIZED = os.environ.get("ROTA_SANITIZED") == "1" or (
+    ROTAD.exists() and b"__asan_init" in ROTAD.read_bytes())
 SLOWNESS = 4 if SANITIZED else 1
 
 PREFIX = "test:"
@@ -34,8 +35,8 @@ ONCE_MS = 366 * 86_400_000
 # L = 3.85 s, never renewed: time enough on a busy machine.
 SHORT = {"plugin": "exec", "worst_case": "2s", "stop_grace": "300ms", "retry_delay": "0s"}
 # L = 3 s, renewed every second; the worker is asked to stop 550 ms before its end.
-RENEWED = {"plugin": "exec", "worst_case": "30s", "stop_grace": "300ms", "lease": "3s", "retry_delay": "0s"}
-RENEWED_LEASE = 3.0
+RENEWED = {"plugin": "exec", "worst_case": "30s", "stop_grace": "300ms", "lease": "3s",
+           "retry_delay": "0s"}
 
 Line = collections.namedtuple("Line", "at level text")
 Entry = collections.namedtuple("Entry", "what job turn attempt pid at")
@@ -69,9 +70,10 @@ def conf_text(settings):
 
 def is_alive(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def children_of(pid):
@@ -109,18 +111,16 @@ class Device:
         self.write(jobs)
 
     def write(self, jobs, **top):
-        """The configuration, whole, put in place by a rename. A text stands for a jobs group of its own."""
+        """The configuration, whole, put in place by a rename."""
         settings = {
             "prefix": PREFIX, "device": self.name, "job_user": getpass.getuser(),
             "plugin_dir": [self.fleet.plugins], "log_level": "debug", "stop_timeout": "10s",
             "redis": {"address": self.fleet.redis.address, "connect_timeout": "300ms",
                       "command_timeout": "300ms", "backoff_min": "50ms", "backoff_max": "1s"},
         }
-        settings.update(self.top)
-        settings.update(top)
-        text = conf_text({key: value for key, value in settings.items() if value is not None})
+        text = conf_text({**settings, **self.top, **top})
         if jobs is not None:
-            text += jobs if isinstance(jobs, str) else conf_text({"jobs": jobs})
+            text += conf_text({"jobs": jobs})
         self.write_text(text)
 
     def write_text(self, text):
@@ -129,7 +129,8 @@ class Device:
         fresh.rename(self.conf)
 
     def command(self, *options):
-        return [str(ROTAD), "-c", str(self.conf), "--runtime-dir", str(self.folder / "run"), *options]
+        return [str(ROTAD), "-c", str(self.conf), "--runtime-dir", str(self.folder / "run"),
+                *options]
 
     def start(self, **environment):
         # By its PATH a guard is known too, which gets no more of the environment.
@@ -182,8 +183,9 @@ class Device:
         return found
 
     def complaints(self):
-        """What it logged as a warning or an error while it ran; what it says of its files is not among it."""
-        return [line for line in self.lines() if line.level in ("error", "warning") and str(self.conf) not in line.text]
+        """What it logged as a warning or an error, but for what it says of its files."""
+        return [line for line in self.lines()
+                if line.level in ("error", "warning") and str(self.conf) not in line.text]
 
     def wait_line(self, pattern, within=10, count=1):
         """The count-th line that has the pattern."""
@@ -208,7 +210,8 @@ class Fleet:
         # libconfig leaks a buffer where a file has a syntax error.
         suppressions = self.folder / "lsan"
         suppressions.write_text("leak:libconfig.so\n")
-        self.environment = {**os.environ, "LSAN_OPTIONS": f"suppressions={suppressions}:print_suppressions=0"}
+        self.environment = {
+            **os.environ, "LSAN_OPTIONS": f"suppressions={suppressions}:print_suppressions=0"}
         # rotad takes plugins only from folders that nobody else can write: these are copies.
         self.plugins = self.folder / "plugins"
         self.plugins.mkdir(mode=0o755)
@@ -216,7 +219,7 @@ class Fleet:
             shutil.copy(plugin, self.plugins)
 
     def device(self, jobs, name=None, **top):
-        """A device that is not started yet. Jobs: {name: settings}, or the text of the jobs group."""
+        """A device that is not started yet. Jobs: {name: settings}, or None."""
         device = Device(self, name or f"gate-{len(self.devices) + 1}", jobs, top)
         self.devices.append(device)
         return device
@@ -235,8 +238,8 @@ note end
     def entries(self, what="", job=""):
         """The ledger, whole lines only; what and job choose."""
         whole = self.ledger.read_text().rpartition("\n")[0]
-        entries = [Entry(w, j, int(turn), int(attempt), int(pid), int(at)) for w, j, turn, attempt, pid, at
-                   in (line.split() for line in whole.splitlines())]
+        rows = [line.split() for line in whole.splitlines()]
+        entries = [Entry(*row[:2], *map(int, row[2:])) for row in rows]
         return [e for e in entries if what in ("", e.what) and job in ("", e.job)]
 
     def wait_entry(self, what, job="", within=10, count=1):
@@ -265,12 +268,12 @@ note end
         return wait_for(there, within, f"the history of {job} has {count} entries")
 
     def make_due(self, *jobs):
-        """Writes what a device would have written after an earlier turn. With ONCE its latest turn is then due."""
+        """Writes what is left of an earlier turn, so that the latest one is due."""
         turn = now_ms() // ONCE_MS * ONCE_MS - ONCE_MS
         for job in jobs:
             self.client.hset(self.key(job, "claim"), mapping={
-                "v": 1, "turn": turn, "attempt": 1, "token": "earlier:" + "0" * 32, "state": "succeeded",
-                "fence": 1, "done": turn, "retry": 0, "ended": turn})
+                "v": 1, "turn": turn, "attempt": 1, "token": "earlier:" + "0" * 32,
+                "state": "succeeded", "fence": 1, "done": turn, "retry": 0, "ended": turn})
 
     def left(self):
         return marked_processes(self.folder)
@@ -289,7 +292,7 @@ note end
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _stop_devices(self):
-        """Each that still runs has to end well when it is asked; sanitizers speak by the exit status."""
+        """Each that runs has to end well when it is asked; sanitizers speak by the exit status."""
         running = [device for device in self.devices if device.runs()]
         for device in running:
             device.signal(signal.SIGCONT)

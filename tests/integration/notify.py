@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The service manager's end of sd_notify(3): keeps what a rotad says, with the instant of each message."""
+"""The service manager's end of sd_notify(3): keeps what a rotad says, and when."""
 import re
 import socket
 import threading

@@ -19,7 +19,7 @@ def wait_turns(fleet, job, more, within=15):
 
 
 def assert_no_turn_left_out(found):
-    assert [later - earlier for earlier, later in zip(found, found[1:])] == [PERIOD_MS] * (len(found) - 1)
+    assert found == list(range(found[0], found[0] + len(found) * PERIOD_MS, PERIOD_MS))
 
 
 def test_changed_added_removed(fleet):
@@ -57,7 +57,8 @@ def test_changed_added_removed(fleet):
 def test_changed_while_it_runs(fleet):
     """The run goes on by the old settings to its end; the new ones are for the next turn."""
     fleet.make_due("report")
-    device = fleet.device({"report": {**RENEWED, **ONCE, **fleet.body("report", "sleep 2")}}).start()
+    jobs = {"report": {**RENEWED, **ONCE, **fleet.body("report", "sleep 2")}}
+    device = fleet.device(jobs).start()
     fleet.wait_entry("begin")
     device.write({"report": {**RENEWED, **ONCE, **fleet.body("other")}})
     device.signal(signal.SIGHUP)
@@ -69,7 +70,8 @@ def test_changed_while_it_runs(fleet):
 
 
 @pytest.mark.parametrize("break_it, said", [
-    (lambda text: text.replace("worst_case", "wrost_case"), r":\d+: job 'same': unknown key 'wrost_case'; did you mean 'worst_case'\?"),
+    (lambda text: text.replace("worst_case", "wrost_case"),
+     r":\d+: job 'same': unknown key 'wrost_case'; did you mean 'worst_case'\?"),
     (lambda text: text.replace("device =", "device", 1), r":2: "),
     (lambda text: text + "jobs_ = 1;\n", r":\d+: unknown key 'jobs_'"),
 ], ids=["a key", "the syntax", "beyond the jobs"])
@@ -98,6 +100,7 @@ def test_what_takes_a_restart(fleet):
     fleet.wait_entry("begin", "same")
     device.write(jobs, prefix="other:")
     device.signal(signal.SIGHUP)
-    device.wait_line("^reload: prefix has changed, which takes a restart; the old configuration stays$")
+    device.wait_line("^reload: prefix has changed, which takes a restart; "
+                     "the old configuration stays$")
     wait_turns(fleet, "same", 1)
     assert fleet.client.keys("other:*") == []

@@ -6,7 +6,8 @@ STOP_GRACE_MS = 500
 # A child, a grandchild, and one that left the session, lost its parent and ignores SIGTERM.
 BODY = """
 ( sleep 61 & echo $! >"$0.grandchild"; wait ) &
-setsid sh -c 'trap "" TERM; sleep 62 & echo $! >"$0.daemon"; sleep 63' "$0" </dev/null >/dev/null 2>&1 &
+setsid sh -c 'trap "" TERM; sleep 62 & echo $! >"$0.daemon"; sleep 63' "$0" \\
+    </dev/null >/dev/null 2>&1 &
 until [ -s "$0.daemon" ] && [ -s "$0.grandchild" ]; do sleep 0.01; done
 note ready
 sleep 60
@@ -14,13 +15,14 @@ sleep 60
 
 
 def test_s20_nothing_outlives_the_supervisor(fleet):
-    jobs = {"report": {**RENEWED, **ONCE, "stop_grace": f"{STOP_GRACE_MS}ms", **fleet.body("report", BODY)}}
+    jobs = {"report": {**RENEWED, **ONCE, "stop_grace": f"{STOP_GRACE_MS}ms",
+                       **fleet.body("report", BODY)}}
     fleet.make_due("report")
     device = fleet.device(jobs).start()
     ready = fleet.wait_entry("ready")
-    script = fleet.folder / "report.sh"
-    strangers = [int((fleet.folder / f"report.sh.{name}").read_text()) for name in ("grandchild", "daemon")]
-    assert script.exists() and all(is_alive(pid) for pid in [ready.pid, *strangers])
+    strangers = [int((fleet.folder / f"report.sh.{name}").read_text())
+                 for name in ("grandchild", "daemon")]
+    assert all(is_alive(pid) for pid in [ready.pid, *strangers])
     before = set(fleet.left())
     assert len(before) >= 7  # rotad, guard, worker, its program, and what that started
     token = fleet.lock("report")
@@ -32,7 +34,7 @@ def test_s20_nothing_outlives_the_supervisor(fleet):
     assert holder == token and left > 0
 
     device.start()
-    wait_for(lambda: device.lines("turn of .* is held by gate-1"), 3, "the restarted supervisor asked")
+    device.wait_line("turn of .* is held by gate-1", 3)
     assert set(fleet.left()) == {device.pid}
     wait_for(lambda: fleet.lock("report") != token, 4, "the lock expires by itself")
     again = fleet.wait_entry("begin", count=2)

@@ -4,7 +4,7 @@ import pathlib
 
 from fleet import ONCE, SHORT
 
-# The program's own descriptors, and those of the worker above it. To list the folder would open one more.
+# The program's own descriptors, and those of the worker above it. To list them opens one more.
 LIST = """
 list() {
     for fd in $(seq 0 99); do
@@ -14,7 +14,7 @@ list() {
 list $$ "$0.program"
 list $PPID "$0.worker"
 tr '\\0' '\\n' </proc/$$/environ >"$0.environ"
-grep -E '^Sig(Blk|Ign)' /proc/$$/status >"$0.signals"
+grep -E '^Sig(Blk|Ign)' /proc/self/status >"$0.signals"
 """
 
 # Signals 32 and 33 are glibc's own; its posix_spawn leaves them ignored.
@@ -31,7 +31,8 @@ def test_s25_descriptors_of_a_worker(fleet, tmp_path):
     password.chmod(0o600)
     fleet.client.config_set("requirepass", "sesame")
     fleet.client.auth("sesame")
-    jobs = {"list": {**SHORT, **ONCE, "worst_case": "5s", "lease": "10s", **fleet.body("list", LIST)}}
+    jobs = {"list": {**SHORT, **ONCE, "worst_case": "5s", "lease": "10s",
+                     **fleet.body("list", LIST)}}
     redis = {"address": fleet.redis.address, "password_file": password,
              "connect_timeout": "300ms", "command_timeout": "300ms"}
     fleet.make_due("list")
@@ -40,7 +41,7 @@ def test_s25_descriptors_of_a_worker(fleet, tmp_path):
 
     script = fleet.folder / "list.sh"
     program, worker = read_table(f"{script}.program"), read_table(f"{script}.worker")
-    own = [fd for fd, target in program.items() if target == str(script)]  # by which the shell reads it
+    own = [fd for fd, target in program.items() if target == str(script)]  # read by the shell
     assert sorted(set(program) - set(own)) == ["0", "1", "2"]
     assert program["0"] == "/dev/null"
 
@@ -56,9 +57,11 @@ def test_s25_descriptors_of_a_worker(fleet, tmp_path):
     assert set(environment) - {name for name in environment if name.startswith("ROTA_")} <= {
         "PATH", "HOME", "LANG", "SHELL", "USER", "LOGNAME", "PWD"}
     assert "sesame" not in str(environment)
-    masks = [int(line.split()[1], 16) for line in pathlib.Path(f"{script}.signals").read_text().splitlines()]
+    signals = pathlib.Path(f"{script}.signals").read_text().splitlines()
+    masks = [int(line.split()[1], 16) for line in signals]
     assert len(masks) == 2 and [mask & ~LIBC_SIGNALS for mask in masks] == [0, 0]
 
 
 def read_environment(path):
-    return dict(line.split("=", 1) for line in pathlib.Path(path).read_text().splitlines() if "=" in line)
+    lines = pathlib.Path(path).read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""S3: lease 3 s, renewed each second, time-outs 200 ms, grace 300 ms, a job of 10 s: nothing goes wrong."""
+"""S3: lease 3 s, renewed each second, time-outs 200 ms, grace 300 ms, a job of 10 s."""
 from fleet import ONCE, RENEWED, wait_for
 
 LEASE_MS = 3000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""S46: rota's lock is a plain SET NX PX by a token: whoever does the same excludes it and is excluded."""
+"""S46: the lock is a plain SET NX PX: whoever does the same excludes rota and is excluded."""
 from fleet import ONCE, SHORT, wait_for
 
 HELD_MS = 1500

@@ -9,7 +9,8 @@ JOBS = 6
 
 
 def jobs_of(fleet):
-    return {f"job{n}": {**SHORT, "every": "2s", "attempts": 1, **fleet.body(f"job{n}")} for n in range(1, JOBS + 1)}
+    return {name: {**SHORT, "every": "2s", "attempts": 1, **fleet.body(name)}
+            for name in (f"job{n}" for n in range(1, JOBS + 1))}
 
 
 def test_s52_the_other_five_run(fleet):
@@ -31,7 +32,8 @@ def test_s52_the_other_five_run(fleet):
     with NotifySocket(fleet.folder / "notify") as notify:
         device.start(NOTIFY_SOCKET=notify.path)
         notify.wait_for(r"^STATUS=6 jobs, 1 invalid \(job4\)", 10)
-        device.wait_line(rf"^job4 is invalid, the other 5 jobs run: {device.conf}:\d+: .*did you mean 'exec'\?")
+        device.wait_line(rf"^job4 is invalid, the other 5 jobs run: {device.conf}:\d+: "
+                         r".*did you mean 'exec'\?")
         for job in set(jobs) - {"job4"}:
             fleet.wait_entry("begin", job, count=runs[job] + 1)
     assert len(fleet.entries("begin", "job4")) == runs["job4"]

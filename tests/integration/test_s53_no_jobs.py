@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""S53: a fresh install, with no job: ready, not one packet, and nothing that could ever send one."""
+"""S53: a fresh install, with no job: ready, not one packet, and nothing that could send one."""
 import pathlib
 import re
 
@@ -22,8 +22,8 @@ def sockets(pid):
     inodes = {target[8:-1] for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir()
               if (target := str(fd.readlink())).startswith("socket:")}
     tables = [f"/proc/{pid}/net/{name}" for name in ("tcp", "tcp6", "udp", "udp6", "raw")]
-    return inodes, [line for table in tables for line in pathlib.Path(table).read_text().splitlines()[1:]
-                    if line.split()[9] in inodes]
+    rows = [row for table in tables for row in pathlib.Path(table).read_text().splitlines()[1:]]
+    return inodes, [row for row in rows if row.split()[9] in inodes]
 
 
 def check_quiet(fleet, device, least_files):

@@ -8,7 +8,8 @@ NOTICED_SECONDS = 2.5
 
 def start(fleet, text):
     fleet.make_due("report")
-    device = fleet.device({"report": {**RENEWED, **ONCE, "attempts": 1, **fleet.body("report", text)}}).start()
+    jobs = {"report": {**RENEWED, **ONCE, "attempts": 1, **fleet.body("report", text)}}
+    device = fleet.device(jobs).start()
     return device, fleet.wait_entry("begin")
 
 
@@ -29,7 +30,8 @@ def test_s6_replaced_by_a_foreign_value(fleet):
     key = fleet.key("report", "lock")
     fleet.client.set(key, "operator", px=60_000)
 
-    device.wait_line(r"the lock is no longer this device's \(now: operator\); the run is stopped", NOTICED_SECONDS)
+    device.wait_line(r"the lock is no longer this device's \(now: operator\); the run is stopped",
+                     NOTICED_SECONDS)
     wait_for(lambda: not is_alive(begin.pid), 2, "the worker is stopped")
     assert [entry["outcome"] for entry in fleet.wait_history("report")] == ["lost"]
     assert fleet.lock("report") == "operator"
@@ -44,7 +46,8 @@ def test_s6_deleted_and_another_held_it_since(fleet):
     # What another device's turn leaves behind once its lock is gone again.
     fleet.client.pipeline(transaction=True).delete(fleet.key("report", "lock")).hset(
         fleet.key("report", "claim"), mapping={
-            "token": "other:" + "1" * 32, "attempt": int(claim["attempt"]) + 1, "state": "crashed"}).execute()
+            "token": "other:" + "1" * 32, "attempt": int(claim["attempt"]) + 1,
+            "state": "crashed"}).execute()
 
     device.wait_line("the lock is no longer this device's", NOTICED_SECONDS)
     wait_for(lambda: not is_alive(begin.pid), 2, "the worker is stopped")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""SIGTERM to rotad: workers are asked, killed where they do not end, reaped; then the lock is released."""
+"""SIGTERM to rotad: workers are asked, else killed, then reaped; then the lock is released."""
 import signal
 import time
 
 from fleet import ONCE, RENEWED, SLOWNESS, is_alive, wait_for
 
+KIND = {**RENEWED, **ONCE, "lease": "6s"}
 NEEDS_A_SECOND = """
 trap 'note asked; sleep 1; note over; exit 0' TERM
 sleep 60 & wait
@@ -17,7 +18,8 @@ while :; do sleep 0.1; done
 
 def start(fleet, text, **more):
     fleet.make_due("report")
-    device = fleet.device({"report": {**RENEWED, **ONCE, "lease": "6s", **more, **fleet.body("report", text)}}).start()
+    jobs = {"report": {**KIND, **more, **fleet.body("report", text)}}
+    device = fleet.device(jobs).start()
     return device, fleet.wait_entry("begin")
 
 
@@ -31,10 +33,11 @@ def test_worker_is_asked_then_reaped_then_the_lock_is_released(fleet):
     wait_for(lambda: fleet.lock("report") is None, 4, "the lock is released")
     assert fleet.entries("over") and not is_alive(begin.pid)
     assert device.ended() == 0
-    assert [(entry["outcome"], entry["held"]) for entry in fleet.history("report")] == [("declined", "1")]
+    entry, = fleet.history("report")
+    assert (entry["outcome"], entry["held"]) == ("declined", "1")
     # No attempt is counted, and any other device may take it from now on.
     assert fleet.claim("report")["attempt"] == "0"
-    fleet.device({"report": {**RENEWED, **ONCE, "lease": "6s", "stop_grace": "2s", **fleet.body("report")}}).start()
+    fleet.device({"report": {**KIND, "stop_grace": "2s", **fleet.body("report")}}).start()
     assert fleet.wait_entry("begin", count=2).attempt == 1
 
 
@@ -66,4 +69,5 @@ def test_stops_while_redis_is_gone(fleet):
     # The second that the worker needs, and a time-out for the finish that nobody takes.
     assert device.stop(5) == 0
     assert fleet.entries("over") and not is_alive(begin.pid)
-    device.wait_line("report: was not yet told to Redis when rotad's time to stop was over; its lock is left to expire", 1)
+    device.wait_line("report: was not yet told to Redis when rotad's time to stop was over; "
+                     "its lock is left to expire", 1)

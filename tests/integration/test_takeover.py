@@ -37,8 +37,9 @@ def test_killed_device(fleet, kind, lease):
     assert again.attempt == 2
     assert again.at - dead_at <= (lease + SPLAY + 1 + SLACK) * 1000
     assert max(beat.at for beat in fleet.entries("beat")) < again.at
-    said = wait_for(lambda: [line for device in others for line in device.lines("taken over from")], 2,
-                    "the takeover is said")
+    def takeovers():
+        return [line for device in others for line in device.lines("taken over from")]
+    said = wait_for(takeovers, 2, "the takeover is said")
     assert len(said) == 1
     assert f"report: taken over from {holder.name}, which stopped renewing " in said[0].text
     assert said[0].text.endswith(" ago; attempt 2 of 3")

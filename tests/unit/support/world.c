@@ -124,6 +124,9 @@ static void begin_run(struct world *w, struct world_device *d, unsigned i)
     int *starts = starts_of(j, d->jobs[i].turn.ms);
 
     assert_false(run->active);
+    /* nothing but a grant that was heard starts a worker */
+    assert_true(d->replied && d->reply.status == STORE_ANSWERED);
+    assert_int_equal(d->reply.acquire.answer, ACQUIRE_GRANTED);
     if (run->token[0] && run->truth == OUTCOME_SUCCEEDED && !run->recorded)
         fail_msg("job %u: the success of turn %lld was never told", i, (long long)run->turn.ms);
     *run = (struct world_run){ .active = true, .turn = d->jobs[i].turn, .truth = OUTCOME_VANISHED };
