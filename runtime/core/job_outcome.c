@@ -28,10 +28,8 @@ enum outcome job_outcome(const struct run_end *end)
 {
     if (end->exit == RUN_UNSTARTED)
         return OUTCOME_UNSTARTED;
-    /* Done is done, even within the grace after a stop: the work is not made undone by calling it
-     * lost. */
-    if (end->exit == RUN_RETURNED && outcome_settles(of_result(end->result)))
-        return of_result(end->result);
+    /* Whatever run() returns once it was asked to stop: a sleep that the signal cut short looks
+     * like success, and a turn that is run again is the smaller harm than one that is lost. */
     if (end->stop != RUN_NOT_STOPPED)
         return of_stop(end);
     if (end->exit == RUN_UNLOADABLE) /* another device may have the plugin */
@@ -41,7 +39,8 @@ enum outcome job_outcome(const struct run_end *end)
 
 const char *job_end_detail(const struct run_end *end, enum outcome outcome)
 {
-    if (outcome == OUTCOME_DECLINED && end->stop == RUN_STOPPED_ORDERED)
+    if (outcome == OUTCOME_DECLINED && end->stop == RUN_STOPPED_ORDERED &&
+        end->reason == STOP_FOR_SERVICE)
         return "rotad stops, or the job was removed";
     return end->detail;
 }

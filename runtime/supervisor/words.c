@@ -183,7 +183,7 @@ static void say_given_up(const struct context *c)
             NAME(c), until, ATTEMPT(c), outcome_name(c->report->outcome), c->text);
     else
         SAY(c, LOG_ERR,
-            "%s: given up until %s, since the last device that tried it ended without a word",
+            "%s: given up until %s, since its attempts are used up",
             NAME(c), until);
 }
 
@@ -370,8 +370,9 @@ void words_output(const struct job *job, int level, const char *text, uint32_t d
     if (dropped > 0)
         journal_log(LOG_WARNING, fields, "%s| %" PRIu32 " lines left out", job->spec->name,
                     dropped);
-    journal_log(level, fields, "%s| %s", job->spec->name,
-                text_escape(line, sizeof line, text, strlen(text)));
+    if (text[0] != '\0')
+        journal_log(level, fields, "%s| %s", job->spec->name,
+                    text_escape(line, sizeof line, text, strlen(text)));
 }
 
 static void say_link_up(struct words_link *w, const char *endpoint, uint64_t missed,

@@ -14,7 +14,8 @@ class NotifySocket:
         self.messages = []  # (monotonic seconds, text)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def _listen(self):
         while data := self.socket.recv(4096):
@@ -26,6 +27,7 @@ class NotifySocket:
     def __exit__(self, *_):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as last:
             last.sendto(b"", self.path)
+        self.listener.join()
         self.socket.close()
 
     def texts(self, pattern=""):
