@@ -6,6 +6,7 @@ include(CheckLinkerFlag)
 include(CheckPIESupported)
 
 option(ROTA_WERROR "Treat compiler warnings as errors" OFF)
+option(ROTA_FAULT_POINTS "Let tests end the programs between any two steps (never shipped)" OFF)
 set(ROTA_SANITIZE "" CACHE STRING "Sanitizers, separated by commas: address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -58,6 +59,10 @@ rota_probe_link(
 
 if(ROTA_WERROR)
   target_compile_options(rota_flags INTERFACE -Werror)
+endif()
+
+if(ROTA_FAULT_POINTS)
+  target_compile_definitions(rota_flags INTERFACE ROTA_FAULT_POINTS)
 endif()
 
 if(ROTA_SANITIZE)

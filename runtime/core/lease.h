@@ -54,6 +54,8 @@ struct lease_ops {
     void (*rejected)(struct lease *l, int64_t delay_ms);
     /* A request had no answer or an error reply; told before what follows from it. */
     void (*unanswered)(struct lease *l, enum store_verb verb, const struct store_reply *reply);
+    /* A request had an answer that counts; told before what follows from it. */
+    void (*answered)(struct lease *l);
     void (*confirmed)(struct lease *l, const struct store_reply *reply);
     void (*taken)(struct lease *l, const struct store_reply *reply);
     void (*recorded)(struct lease *l, const struct store_reply *reply);

@@ -7,6 +7,7 @@
  * handed over. */
 #ifndef ROTA_CORE_STORE_H
 #define ROTA_CORE_STORE_H
+#include "core/fault.h"
 #include "core/outcome.h"
 #include "core/spec.h"
 
@@ -94,7 +95,8 @@ struct store_reply {
             bool gave_up; /* no try is left for this turn */
         } finish;
     };
-    const char *error; /* STORE_ERROR, STORE_NO_ANSWER: a sentence for people */
+    enum fault fault;  /* STORE_ERROR, STORE_NO_ANSWER: its class; else FAULT_NONE */
+    const char *error; /* STORE_ERROR, STORE_NO_ANSWER: a sentence part for people */
 };
 
 /* Embedded in its owner. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/launch.h"
+#include "base/fault_point.h"
 #include "guard/clock.h"
 #include "guard/worker.h"
 
@@ -86,6 +87,7 @@ int launch_worker(const struct message_start *start, const char *path,
         close_pipes(&p);
         return r;
     }
+    FAULT_POINT(guard_before_the_fork);
     started = clock_now();
     r = fork_worker(start, path, &p, started);
     if (r < 0) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/life.h"
+#include "base/fault_point.h"
+#include "base/tree.h"
 #include "guard/clock.h"
-#include "guard/tree.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -43,6 +44,11 @@ bool life_extend(struct life *l, struct boot deadline)
     return true;
 }
 
+static int signal_all(int signo)
+{
+    return tree_signal(&(struct tree){ .root = getpid() }, signo);
+}
+
 static struct boot lost_at(const struct life *l)
 {
     return boot_add(l->deadline, -l->grace_ms);
@@ -68,11 +74,12 @@ void life_stop(struct life *l, enum ended_stop why, struct boot now)
     (void)n;
     close(l->stop_pipe);
     l->stop_pipe = -1;
-    if (tree_signal(SIGTERM) < 0)
+    if (signal_all(SIGTERM) < 0)
         kill(l->worker, SIGTERM);
     /* What is stopped cannot act on the SIGTERM. */
-    if (tree_signal(SIGCONT) < 0)
+    if (signal_all(SIGCONT) < 0)
         kill(l->worker, SIGCONT);
+    FAULT_POINT(guard_asked_it_to_stop);
 }
 
 static void worker_died(struct life *l, int status, struct boot now)
@@ -82,15 +89,19 @@ static void worker_died(struct life *l, int status, struct boot now)
     l->ran_ms = boot_between(l->started, now);
 }
 
+/* Whether the tree is empty is told by ECHILD alone: a walk can miss a process that is born while it
+ * goes. */
 static void reap(struct life *l, struct boot now)
 {
-    struct tree_death death;
-    int r;
+    int status;
+    pid_t pid;
 
-    while ((r = tree_reap(&death)) > 0)
-        if (death.pid == l->worker && l->worker_alive)
-            worker_died(l, death.status, now);
-    if (r == -ECHILD)
+    do {
+        pid = waitpid(-1, &status, WNOHANG | __WALL);
+        if (pid > 0 && pid == l->worker && l->worker_alive)
+            worker_died(l, status, now);
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    if (pid < 0 && errno == ECHILD)
         l->phase = PHASE_EMPTY;
 }
 
@@ -105,7 +116,7 @@ static int kill_once(struct life *l)
         kill(-l->worker, SIGKILL);
         kill(l->worker, SIGKILL);
     }
-    live = tree_signal(SIGKILL);
+    live = signal_all(SIGKILL);
     return live < 0 ? 0 : live;
 }
 
@@ -134,7 +145,9 @@ static void begin_killing(struct life *l, struct boot now)
 
     /* Where it may: what forks for ever must not crowd out the one that ends it. */
     setpriority(PRIO_PROCESS, 0, -20);
+    FAULT_POINT(guard_before_the_kill);
     live = kill_once(l);
+    FAULT_POINT(guard_killed_once);
     l->phase = PHASE_KILLING;
     if (l->worker_alive)
         l->killed = true;

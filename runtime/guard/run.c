@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/run.h"
+#include "base/fault_point.h"
 #include "base/text.h"
 #include "guard/clock.h"
 #include "guard/launch.h"
@@ -171,7 +172,9 @@ static void start_worker(struct guard *g)
     }
     r = launch_worker(&g->start, path, &launched);
     if (r == 0) {
+        FAULT_POINT(guard_forked);
         adopt(g, &launched);
+        FAULT_POINT(guard_told_the_start);
         return;
     }
     text_format(sentence, sizeof(sentence), "no worker could be forked: %s", strerror(-r));
@@ -185,8 +188,10 @@ static void take_deadline(struct guard *g)
     if (message_unpack_deadline(&g->frame, &m) < 0 || !life_extend(&g->life, m.deadline))
         return;
     set_backstop(g, m.deadline);
+    FAULT_POINT(guard_moved_its_deadline);
     /* The worker's own backstop. Where it is not heard it kills earlier, which is the safe side. */
     frame_send(g->worker_socket, &g->frame);
+    FAULT_POINT(guard_passed_the_deadline_on);
 }
 
 static void take_stop(struct guard *g, struct boot now)
@@ -233,6 +238,7 @@ static void take_result(struct guard *g)
     g->have_result = true;
     g->result = m;
     text_copy(g->result_detail, sizeof(g->result_detail), m.detail);
+    FAULT_POINT(guard_took_the_result);
 }
 
 static void close_worker_socket(struct guard *g)
@@ -340,6 +346,7 @@ static void advance(struct guard *g, struct boot now)
 
     life_advance(&g->life, now);
     if (g->life.phase == PHASE_EMPTY && !was_empty) {
+        FAULT_POINT(guard_emptied);
         drop_backstop(g);
         drain(g, now);
         if (!g->told_end)
@@ -402,6 +409,7 @@ static void loop(struct guard *g)
             read_signals(g, now);
         advance(g, now);
     }
+    FAULT_POINT(guard_told_the_end);
 }
 
 int run_main(void)
@@ -413,6 +421,7 @@ int run_main(void)
 
     g.control = CONTROL_SOCKET;
     g.worker_socket = g.out.fd = g.err.fd = -1;
+    FAULT_POINT(guard_began);
     r = set_up(&g);
     if (r < 0)
         return complain("it cannot be set up", r);
@@ -421,6 +430,7 @@ int run_main(void)
         return complain("the supervisor's first message is no START", r);
     if (r > 0)
         return EXIT_SUCCESS;
+    FAULT_POINT(guard_got_the_start);
     report_init(&g.report, g.control, clock_now());
     start_worker(&g);
     report_flush(&g.report, clock_now());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/worker.h"
+#include "base/fault_point.h"
 #include "base/text.h"
 #include "guard/channel.h"
 #include "guard/clock.h"
@@ -37,6 +38,7 @@ static void leave(enum ended_how how, int result, const char *detail, int status
 {
     if (getpid() == worker.pid)
         channel_ended(how, result, detail);
+    FAULT_POINT(worker_told_its_result);
     _exit(status);
 }
 
@@ -180,14 +182,17 @@ static int prepare(const struct worker_setup *setup, const char **ret_step)
     r = sandbox_place_descriptors(&setup->sandbox);
     if (r < 0)
         return r;
+    FAULT_POINT(worker_placed_its_descriptors);
     channel_open(); /* from here on the guard hears why it ends */
     r = sandbox_enter(&setup->sandbox, ret_step);
     if (r < 0)
         return r;
+    FAULT_POINT(worker_entered_its_sandbox);
     *ret_step = "arm its timer";
     r = arm_backstop(setup->start);
     if (r < 0)
         return r;
+    FAULT_POINT(worker_armed_its_timer);
     catch_sigterm();
     *ret_step = "start its thread";
     return start_keeper();
@@ -202,6 +207,7 @@ void worker_main(const struct worker_setup *setup)
     const char *step;
     int r;
 
+    FAULT_POINT(worker_forked);
     worker.pid = getpid();
     describe_run(setup);
     r = prepare(setup, &step);
@@ -210,10 +216,13 @@ void worker_main(const struct worker_setup *setup)
         leave(ENDED_UNSTARTED, 0, sentence, 1);
     }
     /* A pipe would make stdio keep the lines until the end, or lose them in a crash. */
+    FAULT_POINT(worker_started_its_thread);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     load(setup);
+    FAULT_POINT(worker_loaded);
     host_init(&worker.host, &worker.params, &port);
     r = host_call(&worker.host, worker.plugin.contract.run, "run");
+    FAULT_POINT(worker_returned);
     fflush(NULL);
     leave(ENDED_RETURNED, r, host_fail_text(&worker.host), 0);
 }

@@ -182,9 +182,7 @@ static void say_given_up(const struct context *c)
             "%s: given up until %s after attempt %" PRIu32 " of %" PRIu32 "; last: %s, \"%s\"",
             NAME(c), until, ATTEMPT(c), outcome_name(c->report->outcome), c->text);
     else
-        SAY(c, LOG_ERR,
-            "%s: given up until %s, since its attempts are used up",
-            NAME(c), until);
+        SAY(c, LOG_ERR, "%s: given up until %s, since its attempts are used up", NAME(c), until);
 }
 
 static void say_passed(const struct context *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "guard/tree.h"
+#include "base/tree.h"
 #include "base/cleanup.h"
 
 #include <ctype.h>
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum kinship { KIN_UNKNOWN, KIN_OURS, KIN_FOREIGN };
@@ -27,7 +26,7 @@ struct process {
 struct snapshot {
     struct process *list;
     size_t count, room;
-    pid_t root; /* this process */
+    const struct tree *tree;
 };
 
 static void snapshot_done(struct snapshot *s)
@@ -108,6 +107,13 @@ static struct process *find(const struct snapshot *s, pid_t pid)
     return bsearch(&key, s->list, s->count, sizeof(*s->list), by_pid);
 }
 
+static enum kinship kinship_of_child(const struct snapshot *s, pid_t child)
+{
+    const struct tree *t = s->tree;
+
+    return t->is_spared && t->is_spared(t->context, child) ? KIN_FOREIGN : KIN_OURS;
+}
+
 /* Climbs to the first ancestor whose kinship is known, then writes it to all on the way. */
 static enum kinship settle(const struct snapshot *s, struct process *p)
 {
@@ -118,17 +124,18 @@ static enum kinship settle(const struct snapshot *s, struct process *p)
     for (size_t steps = 0; kinship == KIN_UNKNOWN && steps <= s->count; steps++) {
         if (at->kinship != KIN_UNKNOWN) {
             kinship = at->kinship;
-        } else if (at->parent == s->root) {
-            kinship = KIN_OURS;
+        } else if (at->parent == s->tree->root) {
+            kinship = kinship_of_child(s, at->pid);
         } else {
             at = find(s, at->parent);
-            if (!at || at->pid == s->root)
+            if (!at || at->pid == s->tree->root)
                 kinship = KIN_FOREIGN;
         }
     }
     if (kinship == KIN_UNKNOWN)
         kinship = KIN_FOREIGN;
-    for (at = p; at && at->pid != s->root && at->kinship == KIN_UNKNOWN; at = find(s, at->parent))
+    for (at = p; at && at->pid != s->tree->root && at->kinship == KIN_UNKNOWN;
+         at = find(s, at->parent))
         at->kinship = kinship;
     return kinship;
 }
@@ -146,8 +153,8 @@ static void send_signal(const struct process *p, int signo)
     if (read_process(p->pid, &now) < 0 || now.started != p->started)
         return;
     /* The kernel kills a group in one step, and a fork in it cannot slip out, while a walk can run
-     * after one that forks and exits again and again. A worker begins a session, so no stranger is
-     * in a group of its descendants. */
+     * after one that forks and exits again and again. A guard and a worker begin
+     * sessions, so no stranger is in a group of theirs. */
     if (signo == SIGKILL && now.group > 1 && now.group != getpgrp())
         kill(-now.group, SIGKILL);
     pidfd_send_signal(fd, signo, NULL, 0);
@@ -160,8 +167,8 @@ static void signal_early(struct snapshot *s, struct process *p, int signo)
 {
     const struct process *parent;
 
-    if (p->parent == s->root) {
-        p->kinship = KIN_OURS;
+    if (p->parent == s->tree->root) {
+        p->kinship = kinship_of_child(s, p->pid);
     } else {
         parent = find(s, p->parent);
         if (parent && parent->kinship == KIN_OURS)
@@ -187,7 +194,7 @@ static int walk(struct snapshot *s, int signo)
         if (read_process((pid_t)strtol(entry->d_name, NULL, 10), &p) < 0)
             continue; /* gone meanwhile */
         if (p.state == 'Z' || p.state == 'X')
-            continue; /* its children were given to us */
+            continue; /* its children have another parent now */
         if (snapshot_add(s, &p) < 0)
             break;
         signal_early(s, &s->list[s->count - 1], signo);
@@ -196,9 +203,9 @@ static int walk(struct snapshot *s, int signo)
     return 0;
 }
 
-int tree_signal(int signo)
+int tree_signal(const struct tree *t, int signo)
 {
-    __attribute__((cleanup(snapshot_done))) struct snapshot s = { .root = getpid() };
+    __attribute__((cleanup(snapshot_done))) struct snapshot s = { .tree = t };
     int live = 0, r;
 
     r = walk(&s, signo);
@@ -210,27 +217,11 @@ int tree_signal(int signo)
         struct process *p = &s.list[i];
         bool early = p->kinship == KIN_OURS;
 
-        if (p->pid == s.root || settle(&s, p) != KIN_OURS)
+        if (p->pid == t->root || settle(&s, p) != KIN_OURS)
             continue;
         live++;
         if (!early && signo != 0)
             send_signal(p, signo);
     }
     return live;
-}
-
-int tree_reap(struct tree_death *ret_death)
-{
-    int status;
-    pid_t pid;
-
-    do
-        pid = waitpid(-1, &status, WNOHANG | __WALL);
-    while (pid < 0 && errno == EINTR);
-    if (pid < 0)
-        return -errno;
-    if (pid == 0)
-        return 0;
-    *ret_death = (struct tree_death){ .pid = pid, .status = status };
-    return 1;
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * base/tree.h: every process that descends from one, found by a walk of /proc.
+ *
+ * The root is a subreaper, so that what is daemonised stays below it. A walk can miss a process that
+ * is born while it goes: who needs to know that the tree is empty asks waitpid(), or walks again. */
+#ifndef ROTA_BASE_TREE_H
+#define ROTA_BASE_TREE_H
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct tree {
+    pid_t root;
+    /* A child of the root that is not meant, nor what is below it. NULL: all are meant. */
+    bool (*is_spared)(void *context, pid_t child);
+    void *context;
+};
+
+/* Sends the signal to each live descendant, once, and SIGKILL to its whole process group; 0 only
+ * counts. A process is signalled through a pidfd after its start time was compared, so that a reused
+ * number is never hit. The number of live descendants that were found; -errno where /proc cannot be
+ * read. */
+int tree_signal(const struct tree *t, int signo);
+#endif
