@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum kinship { KIN_UNKNOWN, KIN_OURS, KIN_FOREIGN };
@@ -224,4 +225,20 @@ int tree_signal(const struct tree *t, int signo)
             send_signal(p, signo);
     }
     return live;
+}
+
+int tree_reap(struct tree_death *ret_death)
+{
+    int status;
+    pid_t pid;
+
+    do
+        pid = waitpid(-1, &status, WNOHANG | __WALL);
+    while (pid < 0 && errno == EINTR);
+    if (pid < 0)
+        return -errno;
+    if (pid == 0)
+        return 0;
+    *ret_death = (struct tree_death){ .pid = pid, .status = status };
+    return 1;
 }

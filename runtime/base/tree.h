@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * base/tree.h: every process that descends from one, found by a walk of /proc.
  *
- * The root is a subreaper, so that what is daemonised stays below it. A walk can miss a process that
- * is born while it goes: who needs to know that the tree is empty asks waitpid(), or walks again. */
+ * The root is a subreaper, so that what is daemonised stays below it. A walk can miss a process
+ * that is born while it goes: that its own tree is empty is told to a process by tree_reap() alone.
+ */
 #ifndef ROTA_BASE_TREE_H
 #define ROTA_BASE_TREE_H
 #include <stdbool.h>
@@ -16,8 +17,17 @@ struct tree {
 };
 
 /* Sends the signal to each live descendant, once, and SIGKILL to its whole process group; 0 only
- * counts. A process is signalled through a pidfd after its start time was compared, so that a reused
- * number is never hit. The number of live descendants that were found; -errno where /proc cannot be
- * read. */
+ * counts. A process is signalled through a pidfd after its start time was compared, so that a
+ * reused number is never hit. The number of live descendants that were found; -errno where /proc
+ * cannot be read. */
 int tree_signal(const struct tree *t, int signo);
+
+struct tree_death {
+    pid_t pid;
+    int status; /* of waitpid() */
+};
+
+/* Takes one dead child of this process, if there is one. 1 and *ret_death; 0: children live, none
+ * is dead; -ECHILD: there is none. */
+int tree_reap(struct tree_death *ret_death);
 #endif

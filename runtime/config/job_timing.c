@@ -69,7 +69,8 @@ static void warn_many_attempts(struct reading *r, int line, int64_t period_ms)
     int64_t all_ms = spec->attempts * (spec->timing.lease_ms + spec->retry_delay_ms);
     char lease[UNITS_SIZE], delay[UNITS_SIZE], all[UNITS_SIZE], period[UNITS_SIZE];
 
-    if (line > 0 && all_ms > period_ms)
+    /* A single try has no last one that could come too late. */
+    if (line > 0 && spec->attempts > 1 && all_ms > period_ms)
         reading_problem(r, PROBLEM_WARNING, line,
                         "%u attempts, each with a lease of %s and a retry_delay of %s, can take "
                         "%s, longer than the "

@@ -16,6 +16,8 @@
  * doubles where nothing is left to be signalled: then a process dies slowly, or cannot. */
 #define ROUND_GAP_MIN_MS 2
 #define ROUND_GAP_MAX_MS 1000
+/* Where it is known that something cannot be killed: a slice in ten seconds is all that it gets. */
+#define ROUND_GAP_STUCK_MS 10000
 
 void life_begin(struct life *l, const struct message_start *start, struct boot started,
                 pid_t worker, int stop_pipe)
@@ -89,19 +91,15 @@ static void worker_died(struct life *l, int status, struct boot now)
     l->ran_ms = boot_between(l->started, now);
 }
 
-/* Whether the tree is empty is told by ECHILD alone: a walk can miss a process that is born while it
- * goes. */
 static void reap(struct life *l, struct boot now)
 {
-    int status;
-    pid_t pid;
+    struct tree_death death;
+    int r;
 
-    do {
-        pid = waitpid(-1, &status, WNOHANG | __WALL);
-        if (pid > 0 && pid == l->worker && l->worker_alive)
-            worker_died(l, status, now);
-    } while (pid > 0 || (pid < 0 && errno == EINTR));
-    if (pid < 0 && errno == ECHILD)
+    while ((r = tree_reap(&death)) > 0)
+        if (death.pid == l->worker && l->worker_alive)
+            worker_died(l, death.status, now);
+    if (r == -ECHILD)
         l->phase = PHASE_EMPTY;
 }
 
@@ -132,7 +130,9 @@ static void kill_rounds(struct life *l, struct boot now)
         if (l->phase == PHASE_EMPTY)
             return;
     } while (live > 0 && !boot_reached(now, slice_end));
-    if (live > 0)
+    if (boot_reached(now, life_unclean_at(l)))
+        l->round_gap_ms = ROUND_GAP_STUCK_MS;
+    else if (live > 0)
         l->round_gap_ms = ROUND_GAP_MIN_MS;
     else if (l->round_gap_ms < ROUND_GAP_MAX_MS)
         l->round_gap_ms *= 2;

@@ -2,10 +2,10 @@
 #include "guard/probe.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "guard/clock.h"
 #include "guard/probe_child.h"
 #include "guard/run.h"
-#include "guard/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +92,7 @@ static void clean_up(pid_t child, int *ret_status)
                 *ret_status = death.status;
         if (r == -ECHILD)
             return;
-        tree_signal(SIGKILL);
+        tree_signal(&(struct tree){ .root = getpid() }, SIGKILL);
         nanosleep(&gap, NULL);
     } while (!boot_reached(clock_now(), end));
 }

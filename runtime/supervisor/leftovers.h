@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * supervisor/leftovers.h: what a guard that died left behind. rotad is the subreaper above its
- * guards, so these processes become its children; whatever is its child and was not started by it
- * is one of them. */
+ * supervisor/leftovers.h: ends what a guard cannot end itself: the tree of one that hangs, and what
+ * one that died has left, which is then rotad's own child (rotad is the subreaper above its
+ * guards).
+ */
 #ifndef ROTA_SUPERVISOR_LEFTOVERS_H
 #define ROTA_SUPERVISOR_LEFTOVERS_H
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Makes rotad the subreaper. 0 or -errno. */
+/* Makes this process the one to which orphans below it go. 0 or -errno. */
 int leftovers_adopt(void);
-/* SIGKILL to every child of ours that is_ours() does not know. How many there are that have not
- * ended (zombies are reaped by the loop and not counted), or -errno where /proc cannot be read.
- * Children of these come with the next call, when their parent is dead. */
+
+/* Kills all below `guard`, which lives on. */
+void leftovers_kill_below(pid_t guard);
+
+/* Kills everything below this process but the children that is_ours() knows and what is below them.
+ * At most for some milliseconds. 0: two walks in a row found nothing alive; else the number that
+ * was found, or -errno: call again. */
 int leftovers_kill(bool (*is_ours)(void *context, pid_t pid), void *context);
 #endif

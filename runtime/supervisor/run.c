@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/run.h"
+#include "base/fault_point.h"
 #include "base/text.h"
 #include "ipc/messages.h"
 #include "supervisor/clock.h"
@@ -17,8 +18,9 @@
 
 /* Frames taken in one turn of the loop: a chatty job must not keep the others waiting. */
 #define RUN_FRAMES_MAX 64
-/* Between two rounds of killing what a dead guard left. */
+/* Between two rounds of killing what a guard did not; and once that is known to be stuck. */
 #define RUN_SWEEP_MS 20
+#define RUN_STUCK_SWEEP_MS 1000
 /* What a process may take to go after SIGKILL before it is called stuck. */
 #define RUN_DYING_MS 100
 
@@ -37,8 +39,8 @@ struct run {
     int fd;
     enum run_phase phase;
     sd_event_source *io;
-    sd_event_source *wall;      /* D + M/2, then the rounds of sweeping */
-    struct boot spawned, swept; /* SWEEPING: since when */
+    sd_event_source *wall;      /* D + M/2, then the rounds of killing */
+    struct boot spawned, swept; /* KILLED, SWEEPING: since when */
     bool unclean;               /* job_ended() was told so */
     char death[64];             /* how the guard died */
     int permille;
@@ -76,6 +78,7 @@ static void send_order(struct run *r)
 
 static void be_over(struct run *r)
 {
+    FAULT_POINT(run_is_over);
     r->phase = RUN_OVER;
     r->env.over(r->env.context, r);
 }
@@ -121,6 +124,7 @@ static void on_ended(struct run *r)
     if (message_unpack_ended(&frame, &m) < 0 || r->unclean ||
         (r->phase != RUN_ALIVE && r->phase != RUN_KILLED))
         return;
+    FAULT_POINT(run_hears_of_the_end);
     r->phase = RUN_TOLD;
     sd_event_source_set_enabled(r->wall, SD_EVENT_OFF);
     tell_end(r, &(struct run_end){
@@ -132,6 +136,7 @@ static void on_ended(struct run *r)
                     .clean = m.clean,
                     .detail = m.detail,
                 });
+    FAULT_POINT(run_told_the_end);
 }
 
 static void tell_broken(struct run *r, bool clean)
@@ -142,6 +147,11 @@ static void tell_broken(struct run *r, bool clean)
                     .clean = clean,
                     .detail = r->death,
                 });
+}
+
+static void next_round(struct run *r, struct boot now)
+{
+    set_wall(r, boot_add(now, r->unclean ? RUN_STUCK_SWEEP_MS : RUN_SWEEP_MS));
 }
 
 /* The worker died with its guard (PDEATHSIG); grandchildren did not, and are ours now. */
@@ -159,33 +169,7 @@ static void sweep(struct run *r)
     }
     if (!r->unclean && boot_reached(now, boot_max(wall_at(r), boot_add(r->swept, RUN_DYING_MS))))
         tell_broken(r, false);
-    set_wall(r, boot_add(now, RUN_SWEEP_MS));
-}
-
-static void kill_guard(struct run *r)
-{
-    journal_log(LOG_ERR, NULL, "%s: its guard did not end it in time and is killed",
-                r->job->spec->name);
-    text_copy(r->death, sizeof r->death, "its guard did not end it in time");
-    r->phase = RUN_KILLED;
-    kill(r->pid, SIGKILL);
-    set_wall(r, boot_add(clock_boot(), RUN_DYING_MS));
-}
-
-static int on_wall(sd_event_source *source, uint64_t usec, void *userdata)
-{
-    struct run *r = userdata;
-
-    (void)source;
-    (void)usec;
-    if (r->phase == RUN_SWEEPING)
-        sweep(r);
-    else if (r->phase == RUN_KILLED)
-        tell_broken(r,
-                    false); /* not even SIGKILL works at once; it is heard of when it is reaped */
-    else
-        kill_guard(r);
-    return 0;
+    next_round(r, now);
 }
 
 /* --- words of the guard --- */
@@ -194,8 +178,10 @@ static void on_started(struct run *r)
 {
     struct message_started m;
 
-    if (message_unpack_started(&frame, &m) == 0)
-        job_started(r->job, clock_boot(), m.started);
+    if (message_unpack_started(&frame, &m) < 0)
+        return;
+    FAULT_POINT(run_hears_of_the_start);
+    job_started(r->job, clock_boot(), m.started);
 }
 
 static void on_output(struct run *r)
@@ -276,8 +262,53 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
     return 0;
 }
 
+/* --- the last wall --- */
+
+/* Again and again until the guard is reaped. Its tree first: what is below it is known only while
+ * it lives. */
+static void kill_guards_tree(struct run *r)
+{
+    struct boot now;
+
+    leftovers_kill_below(r->pid);
+    kill(r->pid, SIGKILL);
+    now = clock_boot();
+    if (!r->unclean && boot_reached(now, boot_add(r->swept, RUN_DYING_MS)))
+        tell_broken(r, false);
+    next_round(r, now);
+}
+
+static void kill_guard(struct run *r)
+{
+    journal_log(LOG_ERR, NULL, "%s: its guard did not end it in time and is killed",
+                r->job->spec->name);
+    text_copy(r->death, sizeof r->death, "its guard did not end it in time");
+    r->phase = RUN_KILLED;
+    r->swept = clock_boot();
+    kill_guards_tree(r);
+}
+
+static int on_wall(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct run *r = userdata;
+
+    (void)source;
+    (void)usec;
+    /* Where this process was stopped for a while, the guard may have done its work meanwhile. */
+    while (r->phase == RUN_ALIVE && read_frames(r))
+        ;
+    if (r->phase == RUN_SWEEPING)
+        sweep(r);
+    else if (r->phase == RUN_KILLED)
+        kill_guards_tree(r);
+    else if (r->phase == RUN_ALIVE)
+        kill_guard(r);
+    return 0;
+}
+
 void run_child_ended(struct run *r, int status)
 {
+    FAULT_POINT(run_reaped_the_guard);
     r->pid = 0;
     while (read_frames(r)) /* its last words may still be in the socket */
         ;
@@ -362,15 +393,18 @@ int run_new(const struct run_env *env, struct job *job, const struct job_config 
     r->permille = -1;
     r->fd = -1;
     r->spawned = clock_boot();
+    FAULT_POINT(run_before_the_spawn);
     rc = process_spawn_guard(process_guard_path(), "--run", job->spec->name, &r->fd, &r->pid);
     if (rc < 0)
         goto fail;
+    FAULT_POINT(run_spawned);
     rc = watch(r);
     if (rc < 0) {
         /* It has no order yet, sees the end of file and goes; the loop reaps it as a stranger. */
         goto fail;
     }
     send_start(r, config);
+    FAULT_POINT(run_sent_the_start);
     *ret_run = r;
     return 0;
 fail:
@@ -391,16 +425,19 @@ void run_free(struct run *r)
 
 void run_extend(struct run *r)
 {
+    FAULT_POINT(run_before_the_extension);
     message_pack_deadline(&order, &(struct message_deadline){ .deadline = r->job->lease.deadline });
     send_order(r);
     if (r->phase == RUN_ALIVE)
         set_wall(r, wall_at(r));
+    FAULT_POINT(run_extended);
 }
 
 void run_stop(struct run *r, enum stop_reason reason)
 {
     message_pack_stop(&order, &(struct message_stop){ .reason = reason });
     send_order(r);
+    FAULT_POINT(run_sent_the_stop);
 }
 
 pid_t run_pid(const struct run *r)
