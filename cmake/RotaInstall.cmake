@@ -12,26 +12,23 @@ if(CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?$")
 else()
   set(confdir ${CMAKE_INSTALL_FULL_SYSCONFDIR}/rota)
 endif()
+# It names the examples where this installation has them.
+file(READ ${PROJECT_SOURCE_DIR}/conf/rotad.conf conf)
+string(REPLACE /usr/share/ ${CMAKE_INSTALL_FULL_DATAROOTDIR}/ conf "${conf}")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/conf/rotad.conf CONTENT "${conf}" @ONLY)
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY
+  CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/conf/rotad.conf)
 install(CODE "
+  file(MAKE_DIRECTORY \"\$ENV{DESTDIR}${confdir}/jobs.d\")
   if(EXISTS \"\$ENV{DESTDIR}${confdir}/rotad.conf\")
     message(STATUS \"Kept: \$ENV{DESTDIR}${confdir}/rotad.conf\")
   else()
-    file(INSTALL \"${PROJECT_SOURCE_DIR}/conf/rotad.conf\" DESTINATION \"${confdir}\")
+    file(INSTALL \"${PROJECT_BINARY_DIR}/conf/rotad.conf\" DESTINATION \"${confdir}\")
   endif()")
 # Examples are documentation: a fresh install has no job, so it sends nothing.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/conf/jobs.d
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rota/examples
   FILES_MATCHING PATTERN "*.conf")
 
-set(unit ${PROJECT_SOURCE_DIR}/systemd/rotad.service.in)
-if(EXISTS ${unit})
-  configure_file(${unit} ${PROJECT_BINARY_DIR}/rotad.service @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/rotad.service DESTINATION lib/systemd/system)
-endif()
-
-foreach(section 1 5 7 8)
-  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.${section})
-  if(pages)
-    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
-  endif()
-endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/systemd/rotad.service.in ${PROJECT_BINARY_DIR}/rotad.service @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rotad.service DESTINATION lib/systemd/system)

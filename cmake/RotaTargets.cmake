@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-# One target a layer. LINKS is the layer's row in the house style's table; tests/layers checks what the
-# built files really need.
+# One target a layer. LINKS and HIDES are the layer's row in the house style's table; tests/layers checks
+# what the built files really need.
 
-# rota_layer(NAME SOURCES file... [LINKS target...] [DEFINES name=value...])
+# rota_layer(NAME SOURCES file... [LINKS target...] [HIDES target...] [DEFINES name=value...])
+# HIDES: libraries that are the layer's own affair, which no other layer may use through it.
 function(rota_layer name)
-  cmake_parse_arguments(layer "" "" "SOURCES;LINKS;DEFINES" ${ARGN})
+  cmake_parse_arguments(layer "" "" "SOURCES;LINKS;HIDES;DEFINES" ${ARGN})
   add_library(rota_${name} STATIC ${layer_SOURCES})
   target_compile_definitions(rota_${name} PRIVATE ${layer_DEFINES})
-  target_link_libraries(rota_${name} PUBLIC rota_flags ${layer_LINKS})
+  target_link_libraries(rota_${name} PUBLIC rota_flags ${layer_LINKS} PRIVATE ${layer_HIDES})
 endfunction()
 
 # rota_program(NAME SOURCES file... [LINKS target...] [DEFINES name=value...])

@@ -17,7 +17,7 @@ static int run(const struct rota_run *r)
     struct statvfs fs;
     if (statvfs(path, &fs) != 0)
         return rota_fail(r, ROTA_FAILED, "%s: %s", path, strerror(errno));
-    int used = fs.f_blocks ? 100 - (int)(fs.f_bavail * 100 / fs.f_blocks) : 0;
+    int used = fs.f_blocks ? 100 - (int)((uint64_t)fs.f_bavail * 100 / fs.f_blocks) : 0;
     if (used > rota_integer(r, "limit"))
         return rota_fail(r, ROTA_FAILED, "%s is %d %% full", path, used);
     return ROTA_SUCCEEDED;

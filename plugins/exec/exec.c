@@ -274,6 +274,9 @@ static int run(const struct rota_run *r)
         close(input);
     if (child < 0)
         return rota_fail(r, ROTA_FAILED, "%s cannot be started: %s", command[0], strerror(-child));
+    /* A SIGTERM to all that came before the exec was not the program's to see. */
+    if (is_stopped(r))
+        kill(child, SIGTERM);
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return rota_fail(r, ROTA_FAILED, "its end was not seen: %s", strerror(errno));

@@ -7,6 +7,7 @@
 #ifndef ROTA_BASE_TREE_H
 #define ROTA_BASE_TREE_H
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct tree {
@@ -14,13 +15,18 @@ struct tree {
     /* A child of the root that is not meant, nor what is below it. NULL: all are meant. */
     bool (*is_spared)(void *context, pid_t child);
     void *context;
+    /* NULL, or raised to when the youngest live descendant began, in the kernel's ticks. */
+    uint64_t *newest;
 };
 
 /* Sends the signal to each live descendant, once, and SIGKILL to its whole process group; 0 only
  * counts. A process is signalled through a pidfd after its start time was compared, so that a
  * reused number is never hit. The number of live descendants that were found; -errno where /proc
- * cannot be read. */
+ * cannot be read. Where the kernel or a container refuses pidfds the number alone has to do. */
 int tree_signal(const struct tree *t, int signo);
+
+/* Whether tree_signal() has what it needs: /proc, and free descriptors. 0 or -errno. */
+int tree_check(void);
 
 struct tree_death {
     pid_t pid;

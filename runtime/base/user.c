@@ -17,21 +17,34 @@ static void take(struct user *u, const struct passwd *pw)
     text_copy(u->home, sizeof u->home, pw->pw_dir);
 }
 
+static void skip_line(FILE *file)
+{
+    int c;
+
+    do
+        c = getc(file);
+    while (c != EOF && c != '\n');
+}
+
 /* By name where there is one, else by uid. */
 static int find(const char *name, uid_t uid, struct user *ret_user)
 {
     CLEANUP_FCLOSE FILE *file = fopen(USER_FILE, "re");
     struct passwd entry, *pw;
     char line[USER_LINE_SIZE];
+    int r;
 
     if (!file)
         return -errno;
-    while (fgetpwent_r(file, &entry, line, sizeof line, &pw) == 0)
-        if (name ? text_equal(pw->pw_name, name) : pw->pw_uid == uid) {
+    while ((r = fgetpwent_r(file, &entry, line, sizeof line, &pw)) == 0 || r == ERANGE) {
+        if (r == ERANGE) /* longer than any line of ours */
+            skip_line(file);
+        else if (name ? text_equal(pw->pw_name, name) : pw->pw_uid == uid) {
             take(ret_user, pw);
             return 0;
         }
-    return -ENOENT;
+    }
+    return r == ENOENT ? -ENOENT : -r;
 }
 
 int user_by_name(const char *name, struct user *ret_user)

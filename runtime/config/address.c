@@ -4,11 +4,13 @@
 #include "base/text.h"
 #include "config/value.h"
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 
 #define UNIX_PREFIX "unix:"
+#define HOST_NAME_BYTES_MAX 253
 #define UNIX_PATH_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 
 /* Where an address and its setting are, for the messages about it. */
@@ -26,11 +28,44 @@ static void note(const struct origin *o, const char *fault)
                     parse_quote(o->s, quoted, sizeof(quoted)), fault);
 }
 
-static bool is_host(const char *host)
+static bool is_numeric(const char *host)
 {
     struct in6_addr any;
 
     return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
+}
+
+/* 1 ... 63 letters, digits, - and _; a - neither first nor last. */
+static bool is_label(const char *text, size_t length)
+{
+    if (length < 1 || length > 63 || text[0] == '-' || text[length - 1] == '-')
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)text[i]) && text[i] != '-' && text[i] != '_')
+            return false;
+    return true;
+}
+
+/* Labels with dots between, and perhaps one behind the last, which is not all digits: that would be
+ * an address with a slip in it. */
+static bool is_name(const char *host)
+{
+    size_t length = strlen(host);
+    const char *label = host;
+
+    if (length > HOST_NAME_BYTES_MAX)
+        return false;
+    if (length > 1 && host[length - 1] == '.')
+        length--;
+    for (;;) {
+        size_t part = strcspn(label, ".");
+
+        if (!is_label(label, part))
+            return false;
+        if (label + part >= host + length)
+            return strspn(label, "0123456789") < part;
+        label += part + 1;
+    }
 }
 
 /* 1 ... 65535, or 0 where it is no port. */
@@ -63,12 +98,19 @@ static bool split_unix(const struct origin *o, const char *text, struct redis_ad
 
 static void note_host(const struct origin *o, const char *host)
 {
-    if (strcmp(host, "localhost") == 0)
-        note(o, "; write a numeric address: \"127.0.0.1:6379\" or \"[::1]:6379\"");
-    else if (strchr(host, ':'))
+    if (strchr(host, ':'))
         note(o, "; an IPv6 address stands in brackets: \"[2001:db8::1]:6379\"");
     else
-        note(o, ", which names a host; write a numeric address, such as \"192.0.2.10:6379\"");
+        note(o, ", in which the host is neither an address nor a name; write such as "
+                "\"192.0.2.10:6379\" or \"redis.example:6379\"");
+}
+
+/* Brackets are for IPv6 alone, and it is never without. */
+static bool is_host(const char *host, bool bracketed)
+{
+    bool has_colon = strchr(host, ':') != NULL;
+
+    return bracketed == has_colon && (is_numeric(host) || (!bracketed && is_name(host)));
 }
 
 static bool split_tcp(const struct origin *o, const char *text, struct redis_address *a)
@@ -89,7 +131,7 @@ static bool split_tcp(const struct origin *o, const char *text, struct redis_add
         o->r->no_memory = true;
         return false;
     }
-    if (!is_host(host) || bracketed != (strchr(host, ':') != NULL)) {
+    if (!is_host(host, bracketed)) {
         note_host(o, host);
         return false;
     }
@@ -197,7 +239,7 @@ bool address_is_local(const struct redis_address *a)
     struct in_addr v4;
     struct in6_addr v6;
 
-    if (a->kind == ADDRESS_UNIX)
+    if (a->kind == ADDRESS_UNIX || strcmp(a->host, "localhost") == 0)
         return true;
     if (inet_pton(AF_INET, a->host, &v4) == 1)
         return (ntohl(v4.s_addr) >> 24) == 127;

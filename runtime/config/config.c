@@ -25,6 +25,7 @@ void config_free(struct config *c)
     free(c->jobs);
     server_free(&c->redis);
     group_free(schema_group(SCHEMA_TOP), c);
+    free(c->device_written);
     problems_done(&c->problems);
     free(c);
 }
@@ -76,11 +77,14 @@ bool config_job_equal(const struct job_config *a, const struct job_config *b)
 
 const char *config_fixed_change(const struct config *a, const struct config *b)
 {
-    const struct schema_key *k = group_difference(schema_group(SCHEMA_TOP), a, b, SCHEMA_LIVE);
+    const struct schema_key *k =
+        group_difference(schema_group(SCHEMA_TOP), a, b, SCHEMA_LIVE | SCHEMA_TEMPLATE);
 
     if (!k)
         k = group_difference(schema_group(SCHEMA_REDIS), &a->redis, &b->redis, 0);
     if (k)
         return k->path;
+    if (!same_text(a->device_written, b->device_written) && !same_text(a->device, b->device))
+        return "device";
     return same_text(a->redis.password, b->redis.password) ? NULL : "redis.password_file";
 }

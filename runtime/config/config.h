@@ -25,8 +25,8 @@ struct problem {
 
 struct problems {
     struct problem *items;
-    size_t count;
-    size_t errors; /* of level error */
+    size_t count;            /* of items; at most the first 1000 are kept */
+    size_t errors, warnings; /* of each level, kept or not */
 };
 
 enum address_kind { ADDRESS_UNIX, ADDRESS_TCP };
@@ -34,7 +34,7 @@ enum address_kind { ADDRESS_UNIX, ADDRESS_TCP };
 struct redis_address {
     enum address_kind kind;
     char *text; /* as written, for people */
-    char *host; /* numeric IPv4 or IPv6 without brackets; or the socket's path */
+    char *host; /* IPv4 or IPv6 without brackets, or a host name; or the socket's path */
     uint16_t port;
 };
 
@@ -48,6 +48,7 @@ struct redis_config {
     char *password;      /* from password_file; or NULL. Wiped by config_free */
     char *password_file; /* as written; or NULL */
     int64_t connect_timeout_ms, command_timeout_ms;
+    int64_t keepalive_ms; /* 0: off */
     int64_t backoff_min_ms, backoff_max_ms;
 };
 
@@ -69,6 +70,7 @@ struct job_config {
 struct config {
     char *prefix;       /* "" where not given (then no job can run) */
     char *device;       /* expanded */
+    char *device_written; /* as in the file; NULL where it is not there */
     char **plugin_dirs; /* ends with NULL */
     uint32_t max_running;
     int log_level; /* LOG_ERR ... LOG_DEBUG of syslog.h */
@@ -108,12 +110,11 @@ struct job_config *config_find_job(struct config *c, const char *name);
 /* Writes a conf file that means the same, defaults written out, secrets never. It parses again. */
 int config_print(const struct config *c, FILE *out);
 
-/* What differs between two configurations. */
-enum job_change { JOB_SAME, JOB_CHANGED, JOB_ADDED, JOB_REMOVED };
 /* Whether two jobs mean the same in everything that a run sees. */
 bool config_job_equal(const struct job_config *a, const struct job_config *b);
 /* The name of the first setting outside the jobs that cannot change while rotad runs (prefix,
- * device, redis.*, plugin_dir ...) and differs, or NULL. */
+ * device, redis.*, plugin_dir ...) and differs, or NULL. device differs where it is written
+ * otherwise: a new host name alone is no edit of the file. */
 const char *config_fixed_change(const struct config *a, const struct config *b);
 
 /* The reference of all keys, from the schema table: man page rotad.conf(5) in man format. */

@@ -3,34 +3,40 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include <errno.h>
+#include <stdbool.h>
 
-static const char head[] = ".TH ROTAD.CONF 5 \"\" rota \"File formats\"\n"
-                           ".SH NAME\n"
-                           "rotad.conf \\- what rotad does, and when\n"
-                           ".SH SYNOPSIS\n"
-                           ".I /etc/rota/rotad.conf\n.br\n"
-                           ".I /usr/lib/rota/jobs.d/*.conf\n.br\n"
-                           ".I /etc/rota/jobs.d/*.conf\n.br\n"
-                           ".I /run/rota/jobs.d/*.conf\n"
-                           ".SH DESCRIPTION\n"
-                           "The files are in the format of libconfig. Each file of a jobs.d folder "
-                           "holds one group, jobs = { ... };, and\n"
-                           "nothing else; rotad.conf may hold such a group too. A file in a later "
-                           "folder replaces the file of the same name in\n"
-                           "an earlier one; a link to /dev/null masks it. They are read in order "
-                           "of their names. Hidden files and names that\n"
-                           "do not end in .conf are left alone. With the option \\-c FILE it is "
-                           "that file and the jobs.d folder beside it.\n"
-                           ".PP\n"
-                           "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq. "
-                           "Numbers are plain decimal digits. @include is\n"
-                           "not read. Files have at most 256 KiB, and nobody but root and rotad's "
-                           "own user may be able to change or\n"
-                           "replace them.\n"
-                           ".PP\n"
-                           "A job with a mistake does not run, the other jobs do; a mistake "
-                           "elsewhere in rotad.conf keeps rotad from starting.\n"
-                           "rotad \\-\\-check reports every mistake.\n";
+static const char head[] =
+    ".TH ROTAD.CONF 5 \"\" rota \"File Formats\"\n"
+    ".SH NAME\n"
+    "rotad.conf \\- what rotad does, and when\n"
+    ".SH SYNOPSIS\n"
+    ".I /etc/rota/rotad.conf\n"
+    ".br\n"
+    ".I /usr/lib/rota/jobs.d/*.conf\n"
+    ".br\n"
+    ".I /etc/rota/jobs.d/*.conf\n"
+    ".br\n"
+    ".I /run/rota/jobs.d/*.conf\n"
+    ".SH DESCRIPTION\n"
+    "The files are in the format of libconfig. rotad.conf says who this device is and where Redis is.\n"
+    "Each file of a jobs.d folder holds one group, jobs = { ... };, and nothing else; rotad.conf may\n"
+    "hold such a group too. A file in a later folder replaces the file of the same name in an earlier\n"
+    "one; a link to /dev/null masks it. They are read in order of their names. Hidden files and names\n"
+    "that do not end in .conf are left alone. With the option \\-c FILE it is that file and the jobs.d\n"
+    "folder beside it.\n"
+    ".PP\n"
+    "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq. Numbers are plain decimal\n"
+    "digits. @include is not read. Files have at most 256 KiB, and nobody but root and rotad's own user\n"
+    "may be able to change or replace them. The name of a job begins with a letter; letters, digits,\n"
+    "_ and \\- follow, 63 characters in all at most.\n"
+    ".PP\n"
+    "A job with a mistake does not run, the other jobs do; a mistake elsewhere in rotad.conf keeps\n"
+    "rotad from starting.\n"
+    ".B rotad \\-\\-check\n"
+    "reports every mistake, and shows when each job is due.\n"
+    ".PP\n"
+    "A reload (SIGHUP) takes over changed jobs, and all keys but those that are marked with \\(lqtakes a\n"
+    "restart\\(rq below. As long as there was no job yet it takes over those too.\n";
 
 static const char foot[] = ".SH EXAMPLE\n.nf\n"
                            "prefix = \\(dqacme:\\(dq;\n"
@@ -122,31 +128,48 @@ static void put_type(const struct schema_key *k, FILE *out)
     }
 }
 
-static void put_default(const struct schema_key *k, FILE *out)
+/* As it would be written in the file. */
+static void put_value(const struct schema_key *k, FILE *out)
 {
-    if (k->otherwise)
-        put_text(k->otherwise, out);
-    else if (k->def)
-        put_text(k->def, out);
-    else if (k->flags & SCHEMA_REQUIRED)
-        fputs("none, required", out);
-    else if (k->flags & SCHEMA_NEEDS_JOB)
-        fputs("none, required where there is a job", out);
-    else
-        fputs("none", out);
+    const char *quote =
+        k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN ? "" : "\\(dq";
+
+    fputs(quote, out);
+    put_text(k->def, out);
+    fputs(quote, out);
 }
 
-static void put_key(const struct schema_key *k, FILE *out)
+static void put_default(const struct schema_key *k, FILE *out)
+{
+    if (k->flags & SCHEMA_REQUIRED) {
+        fputs("required", out);
+    } else if (k->flags & SCHEMA_NEEDS_JOB) {
+        fputs("required where there is a job", out);
+    } else if (k->otherwise) {
+        fputs("default: ", out);
+        put_text(k->otherwise, out);
+    } else if (k->def) {
+        fputs("default ", out);
+        put_value(k, out);
+    } else {
+        fputs("no default", out);
+    }
+}
+
+static void put_key(const struct schema_key *k, bool needs_restart, FILE *out)
 {
     fputs(".TP\n.B ", out);
     put_text(k->name, out);
     fputs("\n", out);
     put_text(k->help, out);
-    fputs("\n(", out);
-    put_type(k, out);
-    fputs("; default: ", out);
-    put_default(k, out);
-    fputs(")\n", out);
+    if (k->type != SCHEMA_GROUP) {
+        fputs("\n.br\n(", out);
+        put_type(k, out);
+        fputs("; ", out);
+        put_default(k, out);
+        fputs(needs_restart ? "; takes a restart)" : ")", out);
+    }
+    fputs("\n", out);
 }
 
 static void put_group(const char *title, enum schema_group_id id, FILE *out)
@@ -155,7 +178,7 @@ static void put_group(const char *title, enum schema_group_id id, FILE *out)
 
     fprintf(out, ".SH %s\n", title);
     for (size_t i = 0; i < g->count; i++)
-        put_key(&g->keys[i], out);
+        put_key(&g->keys[i], id != SCHEMA_JOB && !(g->keys[i].flags & SCHEMA_LIVE), out);
 }
 
 int config_write_manual(FILE *out)

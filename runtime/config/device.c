@@ -148,6 +148,8 @@ void device_expand(struct reading *r, int line)
         }
     }
     check(&d);
+    if (line > 0)
+        r->config->device_written = reading_copy(r, template);
     free(r->config->device);
     r->config->device = reading_copy(r, d.text);
 }

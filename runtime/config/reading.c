@@ -70,7 +70,6 @@ static void make_invalid(struct reading *r, int line, const char *text)
 /* Whom a mistake stops. `text` may be NULL, for want of memory. */
 static void judge(struct reading *r, int line, const char *text)
 {
-    r->config->problems.errors++;
     if (r->job)
         make_invalid(r, line, text);
     else if (r->main_file)
@@ -82,8 +81,12 @@ void reading_vproblem(struct reading *r, enum problem_level level, int line, con
 {
     CLEANUP_FREE char *raw = text_vprint(format, args), *text = escape(raw);
 
-    if (level == PROBLEM_ERROR)
+    if (level == PROBLEM_ERROR) {
+        r->config->problems.errors++;
         judge(r, line, text);
+    } else {
+        r->config->problems.warnings++;
+    }
     if (!text)
         r->no_memory = true;
     else if (r->job)

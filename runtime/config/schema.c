@@ -48,8 +48,8 @@ static const struct schema_key redis_keys[] = {
     { REDIS("address"), SCHEMA_ADDRESSES, SCHEMA_NEEDS_JOB, .min = 1, .max = 16,
       .example = "127.0.0.1:6379",
       .help = "The server as \"host:port\", \"[v6]:port\" or \"unix:/path\", or a list of servers "
-              "tried in turn; "
-              "host is a numeric address.",
+              "tried in turn. Host is an address or a name, which is resolved for each connection; "
+              "each of its addresses is tried.",
       .size = sizeof(struct redis_config) },
     { REDIS("database"), SCHEMA_INTEGER, .min = 0, .max = 1023, .def = "0",
       .help = "Database number (SELECT).", DEST(redis_config, database) },
@@ -66,10 +66,14 @@ static const struct schema_key redis_keys[] = {
               "the clear.",
       DEST(redis_config, tls) },
     { REDIS("connect_timeout"), SCHEMA_DURATION, .min = 100, .max = 2 * MINUTE_MS, .def = "10s",
-      .help = "For connection and login together.", DEST(redis_config, connect_timeout_ms) },
+      .help = "For name, connection and login together.", DEST(redis_config, connect_timeout_ms) },
     { REDIS("command_timeout"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "3s",
       .help = "For one reply; then the connection is closed.",
       DEST(redis_config, command_timeout_ms) },
+    { REDIS("keepalive"), SCHEMA_DURATION, .min = 0, .max = 2 * HOUR_MS, .def = "2m",
+      .help = "Silence before TCP asks whether the server is there, 10s to 2h; 0s: never. Keep below "
+              "the carrier's NAT time-out.",
+      DEST(redis_config, keepalive_ms) },
     { REDIS("backoff_min"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "500ms",
       .help = "Least reconnect window (full jitter).", DEST(redis_config, backoff_min_ms) },
     { REDIS("backoff_max"), SCHEMA_DURATION, .min = SECOND_MS, .max = HOUR_MS, .def = "1m",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PASSWORD_BYTES_MAX 4096
+#define KEEPALIVE_MIN_MS (10 * SECOND_MS)
 
 static void check_tls(struct reading *r, const struct schema_group *g,
                       const struct group_lines *lines)
@@ -51,6 +52,20 @@ static void check_backoff(struct reading *r, const struct schema_group *g,
                         units_write_duration(redis->backoff_max_ms, most, sizeof(most)));
 }
 
+/* The range has a hole: 0s is off, and less than this would be asking all the time. */
+static void check_keepalive(struct reading *r, const struct schema_group *g,
+                            const struct group_lines *lines)
+{
+    int64_t keepalive_ms = r->config->redis.keepalive_ms;
+    char written[UNITS_SIZE];
+
+    if (keepalive_ms == 0 || keepalive_ms >= KEEPALIVE_MIN_MS)
+        return;
+    reading_problem(r, PROBLEM_ERROR, group_line(g, lines, "keepalive"),
+                    "redis.keepalive is \"%s\"; write at least \"10s\", or \"0s\" for none",
+                    units_write_duration(keepalive_ms, written, sizeof(written)));
+}
+
 /* The first line of `text` becomes the password. */
 static void take_password(struct reading *r, int line, char *text)
 {
@@ -59,6 +74,12 @@ static void take_password(struct reading *r, int line, char *text)
     text[strcspn(text, "\n")] = '\0';
     if (text[0] == '\0')
         reading_problem(r, PROBLEM_ERROR, line, "redis.password_file '%s' has an empty first line",
+                        redis->password_file);
+    else if (text[strlen(text) - 1] == '\r')
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "redis.password_file '%s' has a carriage return at the end of its first "
+                        "line, which would be part of the password; write the file with plain "
+                        "line ends",
                         redis->password_file);
     else
         redis->password = reading_copy(r, text);
@@ -123,6 +144,7 @@ void server_read(struct reading *r, const config_setting_t *s)
     redis->configured = group_line(g, &lines, "address") != 0;
     check_tls(r, g, &lines);
     check_backoff(r, g, &lines);
+    check_keepalive(r, g, &lines);
     check_login(r, g, &lines);
 }
 

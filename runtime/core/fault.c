@@ -4,7 +4,8 @@
 
 /* What passes by itself mostly does so within seconds. */
 #define SOON .min_ms = 500, .max_ms = MINUTE_MS
-/* What waits for a person, or for memory to be freed: not a command more than it takes to notice. */
+/* What waits for a person, or for memory to be freed: not a command more than it takes to notice.
+ */
 #define SLOW .min_ms = 5 * SECOND_MS, .max_ms = 5 * MINUTE_MS
 
 struct policy {

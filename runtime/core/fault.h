@@ -3,14 +3,14 @@
  * does about each. redis/fault.c says which reply and which errno is of which class.
  *
  *   class      acquire               renew                   finish            the connection
- *   link       the same token, as soon as there is a connection: all three     lost; the next address
- *   alien      as link                                                         closed; the next address
- *   busy       asked again soon      repeated soon           repeated soon     kept, or the same address
- *   storage    asked again slowly    repeated, L/3 at most   repeated slowly   kept
- *   replica    asked again soon      repeated soon           repeated soon     closed; the next address
- *   operator   asked again slowly    repeated, L/3 at most   repeated slowly   kept, or closed
- *   unknown    asked again slowly    repeated, L/3 at most   repeated slowly   kept
- *   ours       asked again soon      repeated soon           repeated soon     kept
+ *   link       the same token, as soon as there is a connection: all three     lost; the next
+ * address alien      as link                                                         closed; the
+ * next address busy       asked again soon      repeated soon           repeated soon     kept, or
+ * the same address storage    asked again slowly    repeated in L/12 at most   repeated slowly kept
+ *   replica    asked again soon      repeated soon           repeated soon     closed; the next
+ * address operator   asked again slowly    repeated in L/12 at most   repeated slowly   kept, or
+ * closed unknown    asked again slowly    repeated in L/12 at most   repeated slowly   kept ours
+ * asked again soon      repeated soon           repeated soon     kept
  *
  * None of them is ever counted as a turn that another device holds. */
 #ifndef ROTA_CORE_FAULT_H
@@ -35,6 +35,7 @@ enum fault {
 const char *fault_name(enum fault fault);
 /* Nothing is out of order with this job alone: one line says it for all of them. */
 bool fault_is_shared(enum fault fault);
-/* Sets the windows of the class; what was counted stays. With `limit_ms` > 0 no window is longer. */
+/* Sets the windows of the class; what was counted stays. With `limit_ms` > 0 no window is longer.
+ */
 void fault_set_windows(enum fault fault, int64_t limit_ms, struct backoff *b);
 #endif

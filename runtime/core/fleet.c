@@ -6,8 +6,6 @@
 #define FLEET_MOVED_MS 20
 /* A jump that is worth a line (DESIGN section 6). */
 #define FLEET_JUMP_MS 2000
-#define FLEET_CLOCK_BACKOFF_MIN_MS 1000
-#define FLEET_CLOCK_BACKOFF_MAX_MS 60000
 
 static struct fleet *fleet_of(struct store_call *call)
 {
@@ -31,30 +29,50 @@ static void submit_clock(struct fleet *f)
 
 static void report_unanswered(struct fleet *f, const struct store_reply *reply)
 {
-    struct report r = { .kind = REPORT_UNANSWERED, .verb = STORE_CLOCK, .text = reply->error };
+    struct report r = {
+        .kind = REPORT_UNANSWERED, .verb = STORE_CLOCK, .fault = reply->fault, .text = reply->error
+    };
 
+    f->clock_fault = reply->fault;
     f->port->report(f->port->context, NULL, &r);
+}
+
+static void report_answered(struct fleet *f)
+{
+    struct report r = { .kind = REPORT_ANSWERED, .verb = STORE_CLOCK, .fault = f->clock_fault };
+
+    if (f->clock_fault == FAULT_NONE)
+        return;
+    f->clock_fault = FAULT_NONE;
+    f->port->report(f->port->context, NULL, &r);
+}
+
+static void ask_later(struct fleet *f, const struct store_reply *reply)
+{
+    uint64_t random;
+
+    f->port->random(f->port->context, &random, sizeof random);
+    fault_set_windows(reply->fault, 0, &f->clock_backoff);
+    f->clock_retry = boot_add(reply->received, backoff_next_ms(&f->clock_backoff, random));
+    f->port->arm(f->port->context, NULL, f->clock_retry);
 }
 
 static void answer_clock(struct store_call *call, const struct store_reply *reply)
 {
     struct fleet *f = fleet_of(call);
-    uint64_t random;
 
     if (reply->status == STORE_ANSWERED) {
         f->clock_asked = false;
         backoff_reset(&f->clock_backoff);
+        report_answered(f);
         fleet_sample(f, reply);
         return;
     }
     report_unanswered(f, reply);
-    if (reply->status == STORE_NO_ANSWER) {
+    if (reply->status == STORE_NO_ANSWER)
         submit_clock(f);
-        return;
-    }
-    f->port->random(f->port->context, &random, sizeof random);
-    f->clock_retry = boot_add(reply->received, backoff_next_ms(&f->clock_backoff, random));
-    f->port->arm(f->port->context, NULL, f->clock_retry);
+    else
+        ask_later(f, reply);
 }
 
 void fleet_init(struct fleet *f, const struct core_port *port, const char *device, uint32_t slots)
@@ -63,8 +81,6 @@ void fleet_init(struct fleet *f, const struct core_port *port, const char *devic
         .port = port,
         .device = device,
         .clock_call = { .compose = compose_clock, .answer = answer_clock },
-        .clock_backoff = { .min_ms = FLEET_CLOCK_BACKOFF_MIN_MS,
-                           .max_ms = FLEET_CLOCK_BACKOFF_MAX_MS },
         .clock_retry = BOOT_NEVER,
         .size = 1,
         .slots = slots,
@@ -93,12 +109,14 @@ void fleet_tick(struct fleet *f, struct boot now)
 void fleet_sample(struct fleet *f, const struct store_reply *reply)
 {
     bool first = !f->clock.known;
-    int64_t moved;
+    int64_t believed, moved;
 
     if (reply->status != STORE_ANSWERED)
         return;
+    believed = first ? 0 : fleet_clock_error_ms(&f->clock, reply->received);
     moved = fleet_clock_sample(&f->clock, reply->sent, reply->received, reply->server);
-    if (moved < 0 ? moved <= -FLEET_JUMP_MS : moved >= FLEET_JUMP_MS) {
+    /* What the old estimate could have been wrong by is drift, not a jump. */
+    if ((moved < 0 ? -moved : moved) >= (believed > FLEET_JUMP_MS ? believed : FLEET_JUMP_MS)) {
         struct report r = { .kind = REPORT_CLOCK_JUMP, .moved_ms = moved };
 
         f->port->report(f->port->context, NULL, &r);

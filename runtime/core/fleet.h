@@ -14,6 +14,7 @@ struct fleet {
     struct backoff clock_backoff;
     struct boot clock_retry; /* fleet_tick() then */
     bool clock_asked;
+    enum fault clock_fault; /* of the last question for the time; FAULT_NONE: it was answered */
     int64_t
         moved_ms;  /* by how much fleet time has moved since the jobs' timers were last set by it */
     uint32_t size; /* devices; 1 until hello exists */

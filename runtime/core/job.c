@@ -140,29 +140,40 @@ static void begin(struct job *j, struct boot now)
         fleet_want_clock(j->fleet);
 }
 
+/* Its random delay is drawn once a turn: else each small move of the clock would draw it anew, or
+ * pass it over. */
+static struct boot ask_at(struct job *j, struct wall turn)
+{
+    uint64_t random;
+
+    if (j->drawn_for.ms != turn.ms) {
+        j->fleet->port->random(j->fleet->port->context, &random, sizeof random);
+        j->delay_ms = JOB_ROUNDING_MS + turns_delay_ms(j->fleet->size, j->spec->splay_ms, random);
+        j->drawn_for = turn;
+    }
+    return boot_add(fleet_clock_when(&j->fleet->clock, turn), j->delay_ms);
+}
+
 /* From the newest turn that is settled, or from now: so the next turn is strictly later than both.
  */
 static void plan(struct job *j, struct boot now)
 {
     const struct schedule *s = &j->spec->schedule;
     struct wall wall = fleet_clock_at(&j->fleet->clock, now);
-    uint64_t random;
+    bool due;
 
     if (j->settled.ms > schedule_next(s, wall).ms) /* the fleet's clock was ahead for a while */
         j->settled = schedule_latest(s, wall);
-    if (schedule_latest(s, wall).ms > j->settled.ms) {
-        j->at = boot_max(now, j->not_before);
-        return;
-    }
-    j->fleet->port->random(j->fleet->port->context, &random, sizeof random);
-    j->at = fleet_clock_when(&j->fleet->clock, job_next_turn(j, now));
-    j->at = boot_add(j->at,
-                     JOB_ROUNDING_MS + turns_delay_ms(j->fleet->size, j->spec->splay_ms, random));
+    due = schedule_latest(s, wall).ms > j->settled.ms;
+    j->at = ask_at(j, due ? schedule_latest(s, wall) : job_next_turn(j, now));
+    if (due)
+        j->at = boot_max(boot_max(now, j->at), j->not_before);
 }
 
 static void ask(struct job *j, struct boot now)
 {
     job_aim_at(j, job_latest_due(j, now));
+    j->unheard = j->unheard || (!j->again && !job_too_late(j, now));
     lease_ask(&j->lease, now);
 }
 
@@ -175,9 +186,8 @@ static void wait_for_slot(struct job *j, struct boot now)
 
 static void take_newer(struct job *j, struct boot now)
 {
-    if (j->state == JOB_ASKING)
-        j->unheard = true;
     job_aim_at(j, job_latest_due(j, now));
+    j->unheard = j->state == JOB_ASKING;
 }
 
 static void start(struct job *j, struct boot now)

@@ -72,10 +72,11 @@ struct run_end {
 
 struct job_counters {
     uint64_t outcomes[OUTCOME_COUNT];
-    uint64_t passed_held, passed_done,
-        passed_error; /* turns not taken, and why (DESIGN section 5) */
-    uint64_t unknown; /* acquires without an answer */
-    uint64_t illegal; /* events that a state machine did not expect: bugs */
+    /* Turns not taken, and why (DESIGN section 5); those by error by the last fault's class. */
+    uint64_t passed_held, passed_done, passed_error[FAULT_COUNT];
+    uint64_t faults[FAULT_COUNT]; /* requests without an answer that counts, by class */
+    uint64_t unknown;             /* acquires without an answer */
+    uint64_t illegal;             /* events that a state machine did not expect: bugs */
 };
 
 struct job {
@@ -84,7 +85,6 @@ struct job {
     struct job *next_in_fleet;
     const struct job_spec *spec;
     struct lease lease;
-    void *owner; /* the supervisor's own */
 
     struct wall turn; /* asked for, run, or waited for */
     struct wall
@@ -100,7 +100,10 @@ struct job {
     struct boot slot_since; /* NO_SLOT */
     struct boot armed;      /* the timer's instant, for the watchdog */
     struct boot started;    /* RUNNING: the worker's first instruction */
+    struct wall drawn_for;  /* the turn that delay_ms was drawn for */
+    int64_t delay_ms;       /* from that turn's due instant to this device's question */
     struct wall asked_turn; /* the last that a question was sent for */
+    enum fault fault;       /* of the last request; FAULT_NONE: it was answered */
     struct boot heard;      /* when the store's last word came */
     enum stop_reason stop_reason;
     struct lease_end ending;

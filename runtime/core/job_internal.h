@@ -17,6 +17,8 @@ void job_report(struct job *j, const struct report *r);
 void job_report_illegal(struct job *j, const char *event);
 /* The newest turn that is due; only where fleet time is known. */
 struct wall job_latest_due(const struct job *j, struct boot now);
+/* Whether `turn` is more than catch_up late. */
+bool job_too_late(const struct job *j, struct boot now);
 /* The turn that is asked for from now on; where it is another one, nothing of the former counts. */
 void job_aim_at(struct job *j, struct wall turn);
 /* Notes how the run ended, for finish and for what comes after it. */

@@ -28,7 +28,7 @@ static void settle_up_to(struct job *j, struct wall turn)
 
 /* catch_up counts from the instant at which the question was meant to be asked: the turn's own, or
  * for a turn that was asked for before, the one that the answer gave. */
-static bool too_late(const struct job *j, struct boot now)
+bool job_too_late(const struct job *j, struct boot now)
 {
     struct boot planned = fleet_clock_when(&j->fleet->clock, j->turn);
     int64_t allowed = time_add_ms(j->spec->catch_up_ms, j->spec->splay_ms + JOB_LATE_SLACK_MS);
@@ -53,7 +53,8 @@ void job_jumped(struct job *j, struct boot now, int64_t moved_ms)
 static void count_missed(struct job *j, uint64_t turns)
 {
     j->fleet->missed += turns;
-    j->counters.passed_error += turns;
+    /* A question that was never sent waits for the connection. */
+    j->counters.passed_error[j->fault == FAULT_NONE ? FAULT_LINK : j->fault] += turns;
 }
 
 void job_aim_at(struct job *j, struct wall turn)
@@ -71,15 +72,17 @@ static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, stru
     struct job *j = job_of(l);
     struct wall turn = job_latest_due(j, now);
 
-    if (j->leaving || turn.ms <= j->settled.ms || !boot_reached(now, j->not_before))
+    if (j->leaving || turn.ms <= j->settled.ms || !boot_reached(now, j->not_before)) {
+        j->unheard = false;
         return false;
+    }
     if (turn.ms != j->asked_turn.ms) {
         j->watch = j->refusals = 0;
         j->holder[0] = 0;
     }
     job_aim_at(j, turn);
-    if (too_late(j, now)) {
-        struct report r = { .kind = REPORT_TOO_LATE };
+    if (job_too_late(j, now)) {
+        struct report r = { .kind = REPORT_TOO_LATE, .asked = j->unheard || j->again };
 
         job_report(j, &r);
         count_missed(j, j->unheard);
@@ -130,7 +133,9 @@ static void granted(struct lease *l, const struct store_reply *reply)
 {
     struct job *j = job_of(l);
     struct report r = { .kind = REPORT_SPARE };
-    bool superseded = job_latest_due(j, reply->received).ms > reply->acquire.turn.ms;
+    /* By the instant of the question: where a period is shorter than the round trip, each grant
+     * would else be superseded when it comes, and the job would never run. */
+    bool superseded = job_latest_due(j, reply->sent).ms > reply->acquire.turn.ms;
 
     j->turn = reply->acquire.turn;
     j->unheard = false;
@@ -281,13 +286,30 @@ static void rejected(struct lease *l, int64_t delay_ms)
     wait_for(j, j->heard, delay_ms); /* not planned: errors do not stretch catch_up */
 }
 
+/* A grant that came too late to be used is an answer, but of a link that is as good as none. */
 static void unanswered(struct lease *l, enum store_verb verb, const struct store_reply *reply)
 {
     struct job *j = job_of(l);
-    struct report r = { .kind = REPORT_UNANSWERED, .verb = verb, .text = reply->error };
+    enum fault fault = reply->status == STORE_ANSWERED ? FAULT_LINK : reply->fault;
+    struct report r = {
+        .kind = REPORT_UNANSWERED, .verb = verb, .fault = fault, .text = reply->error
+    };
 
     if (verb == STORE_ACQUIRE && reply->status == STORE_NO_ANSWER)
         j->counters.unknown++;
+    j->fault = fault;
+    j->counters.faults[fault]++;
+    job_report(j, &r);
+}
+
+static void answered(struct lease *l)
+{
+    struct job *j = job_of(l);
+    struct report r = { .kind = REPORT_ANSWERED, .fault = j->fault };
+
+    if (j->fault == FAULT_NONE)
+        return;
+    j->fault = FAULT_NONE;
     job_report(j, &r);
 }
 
@@ -374,6 +396,7 @@ const struct lease_ops job_lease_ops = {
     .refused = refused,
     .rejected = rejected,
     .unanswered = unanswered,
+    .answered = answered,
     .confirmed = confirmed,
     .taken = taken,
     .recorded = recorded,

@@ -26,14 +26,14 @@ static enum outcome of_stop(const struct run_end *end)
 
 enum outcome job_outcome(const struct run_end *end)
 {
-    if (end->exit == RUN_UNSTARTED)
+    /* run() was not called: no attempt, whatever `attempts` is, and another device may have the
+     * plugin. */
+    if (end->exit == RUN_UNSTARTED || end->exit == RUN_UNLOADABLE)
         return OUTCOME_UNSTARTED;
     /* Whatever run() returns once it was asked to stop: a sleep that the signal cut short looks
      * like success, and a turn that is run again is the smaller harm than one that is lost. */
     if (end->stop != RUN_NOT_STOPPED)
         return of_stop(end);
-    if (end->exit == RUN_UNLOADABLE) /* another device may have the plugin */
-        return OUTCOME_DECLINED;
     return end->exit == RUN_RETURNED ? of_result(end->result) : OUTCOME_CRASHED;
 }
 

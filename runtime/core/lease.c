@@ -4,9 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* After error replies: the server answers, but not what is needed. */
-#define LEASE_BACKOFF_MIN_MS 500
-#define LEASE_BACKOFF_MAX_MS 60000
+/* While renewals are refused: so many tries in the time between two good ones, at the least. */
+#define LEASE_TRIES_A_RENEWAL 4
 
 struct step {
     struct boot now;
@@ -15,8 +14,8 @@ struct step {
 
 typedef void lease_action(struct lease *l, const struct step *s);
 
-static lease_action submit, submit_urgent, missed, rejected, renew_token, granted, refused,
-    confirmed, taken, start_closing, recorded, turned_away, rest;
+static lease_action submit, submit_urgent, missed, rejected, granted, refused, confirmed, taken,
+    start_closing, recorded, turned_away, rest;
 
 struct cell {
     bool legal;
@@ -46,7 +45,7 @@ static const struct cell table[LEASE_STATE_COUNT][LEASE_EVENT_COUNT] = {
         ON(MISS)    = GO(UNKNOWN, missed),
         ON(REJECT)  = GO(UNKNOWN, rejected),
         ON(DUE)     = GO(UNKNOWN, submit),
-        ON(EXPIRE)  = GO(ASKING, renew_token),
+        ON(EXPIRE)  = GO(ASKING, rest),
     },
     [LEASE_HELD] = {
         ON(DUE)     = GO(RENEWING, submit_urgent),
@@ -104,26 +103,35 @@ static void submit_urgent(struct lease *l, const struct step *s)
     l->port->submit(l->port->context, &l->call, true);
 }
 
-static int64_t next_delay_ms(struct lease *l)
+/* What waits for a person waits long; but a lease that is held cannot, nor may a token stay
+ * unsettled for longer than its lock would live. */
+static int64_t longest_window_ms(const struct lease *l)
+{
+    if (l->state == LEASE_RENEWING)
+        return l->spec->timing.renew_ms / LEASE_TRIES_A_RENEWAL;
+    return l->state == LEASE_UNKNOWN ? l->spec->timing.lease_ms : 0;
+}
+
+static int64_t next_delay_ms(struct lease *l, enum fault fault)
 {
     uint64_t random;
 
     l->in_flight = false;
     l->port->random(l->port->context, &random, sizeof random);
+    fault_set_windows(fault, longest_window_ms(l), &l->backoff);
     return backoff_next_ms(&l->backoff, random);
 }
 
 /* Repeated by the lease itself: something may be out that only this token can settle. */
 static void rejected(struct lease *l, const struct step *s)
 {
-    l->wake = boot_add(s->now, next_delay_ms(l));
+    l->wake = boot_add(s->now, next_delay_ms(l, s->reply->fault));
 }
 
 /* Nothing is out: the job gives its slot to others meanwhile. */
 static void turned_away(struct lease *l, const struct step *s)
 {
-    (void)s;
-    l->ops->rejected(l, next_delay_ms(l));
+    l->ops->rejected(l, next_delay_ms(l, s->reply->fault));
 }
 
 /* The same token again, at once: the link has its own back-off. The store may know the token by
@@ -138,12 +146,6 @@ static void rest(struct lease *l, const struct step *s)
 {
     (void)l;
     (void)s;
-}
-
-static void renew_token(struct lease *l, const struct step *s)
-{
-    (void)s;
-    lease_renew_token(l);
 }
 
 static struct boot renew_at(const struct lease *l)
@@ -362,6 +364,8 @@ static void answer(struct store_call *call, const struct store_reply *r)
         l->fence_seen = r->acquire.fence;
     if (event == LEASE_EVENT_MISS || event == LEASE_EVENT_REJECT)
         l->ops->unanswered(l, call->verb, r);
+    else
+        l->ops->answered(l);
     happen(l, event, &(struct step){ .now = r->received, .reply = r });
     l->ops->changed(l);
 }
@@ -378,7 +382,6 @@ void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_
         .device = device,
         .spec = spec,
         .wake = BOOT_NEVER,
-        .backoff = { .min_ms = LEASE_BACKOFF_MIN_MS, .max_ms = LEASE_BACKOFF_MAX_MS },
     };
 }
 

@@ -18,7 +18,8 @@ enum report_kind {
     REPORT_TAKEN,       /* the lease is another's: the run is stopped. text: who, or what */
     REPORT_RENEWED,
     REPORT_REGAINED,   /* the lock was gone and nobody had it: taken back */
-    REPORT_UNANSWERED, /* no answer or an error: text */
+    REPORT_UNANSWERED, /* no answer or an error: text, fault, verb */
+    REPORT_ANSWERED,   /* the first answer after that: fault is what is over */
     REPORT_STUCK,      /* something of the tree cannot be killed */
     REPORT_UNSTUCK,
     REPORT_STILLBORN,  /* no guard could be started: text, error */
@@ -34,8 +35,9 @@ struct report {
     enum job_event event;
     enum outcome outcome;
     enum store_verb verb;
+    enum fault fault;
     int64_t ran_ms, silent_ms, moved_ms;
-    bool gave_up, held;
+    bool asked, held;
     int error;
 };
 #endif

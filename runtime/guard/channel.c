@@ -10,30 +10,52 @@
  * it is stopped. */
 #define SLOW_GUARD_WAIT_MS 100
 
+/* What a descriptor stood for when the worker began. */
+struct identity {
+    dev_t device;
+    ino_t inode;
+};
+
 /* One worker a process. */
 static struct {
     pthread_mutex_t lock; /* of frame */
-    dev_t device;
-    ino_t inode;
+    struct identity socket, stop;
     struct frame frame;
 } channel = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-void channel_open(void)
+static struct identity identify(int fd)
 {
     struct stat st;
 
-    if (fstat(WORKER_SOCKET, &st) == 0) {
-        channel.device = st.st_dev;
-        channel.inode = st.st_ino;
-    }
+    if (fstat(fd, &st) < 0)
+        return (struct identity){ 0 };
+    return (struct identity){ .device = st.st_dev, .inode = st.st_ino };
+}
+
+static bool is_still(int fd, const struct identity *then)
+{
+    struct identity now = identify(fd);
+
+    return now.inode != 0 && now.device == then->device && now.inode == then->inode;
+}
+
+void channel_open(void)
+{
+    channel.socket = identify(WORKER_SOCKET);
+    channel.stop = identify(WORKER_STOP);
 }
 
 bool channel_is_open(void)
 {
-    struct stat st;
+    return is_still(WORKER_SOCKET, &channel.socket);
+}
 
-    return fstat(WORKER_SOCKET, &st) == 0 && st.st_dev == channel.device &&
-           st.st_ino == channel.inode;
+bool channel_is_stopped(void)
+{
+    struct pollfd fd = { .fd = WORKER_STOP, .events = POLLIN };
+
+    return is_still(WORKER_STOP, &channel.stop) && poll(&fd, 1, 0) > 0 &&
+           (fd.revents & (POLLIN | POLLHUP));
 }
 
 static void send_frame(int wait_ms)

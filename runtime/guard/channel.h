@@ -10,10 +10,13 @@
 /* Descriptors of a worker, as the design numbers them. */
 enum { WORKER_SOCKET = 3, WORKER_STOP = 4 };
 
-/* Remembers which socket stands at WORKER_SOCKET: a plugin may close it, and then the number can
- * become a file of its own, into which nothing of ours may be written. */
+/* Remembers what stands at WORKER_SOCKET and WORKER_STOP: a plugin may close them, and then the
+ * numbers can become files of its own, into which nothing of ours may be written, and which stop
+ * nobody. */
 void channel_open(void);
 bool channel_is_open(void);
+/* Whether the guard has asked for the stop, by WORKER_STOP. */
+bool channel_is_stopped(void);
 
 /* A lost line or report does no harm: these wait a moment for a slow guard, then drop. */
 void channel_log(int level, const char *text);

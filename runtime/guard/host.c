@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "guard/clock.h"
 
-#include <poll.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -141,11 +141,12 @@ void host_init(struct host *h, const struct params *params, const struct host_po
 
 int host_call(struct host *h, int (*function)(const struct rota_run *), const char *name)
 {
-    char text[SENTENCE_SIZE];
+    char text[SENTENCE_SIZE], said[HOST_FAIL_SIZE];
     int result = function(&h->run);
 
-    if (result < 0 && h->fail_text[0] == 0)
-        host_fail(&h->run, strerror(-result));
+    host_fail_text(h, said);
+    if (result < 0 && said[0] == 0)
+        host_fail(&h->run, strerror(result == INT_MIN ? INT_MAX : -result));
     if (result <= ROTA_DECLINED)
         return result;
     text_format(text, sizeof(text), "%s() of plugin '%s' returned %d, which is no result", name,
@@ -154,7 +155,9 @@ int host_call(struct host *h, int (*function)(const struct rota_run *), const ch
     return ROTA_FAILED;
 }
 
-const char *host_fail_text(const struct host *h)
+void host_fail_text(const struct host *h, char ret_text[HOST_FAIL_SIZE])
 {
-    return h->fail_text;
+    pthread_mutex_lock(&fail_lock);
+    text_copy(ret_text, HOST_FAIL_SIZE, h->fail_text);
+    pthread_mutex_unlock(&fail_lock);
 }

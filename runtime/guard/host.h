@@ -9,6 +9,8 @@
 
 /* Exit status of a worker whose plugin broke the contract (EX_SOFTWARE). */
 #define HOST_EXIT_BUG 70
+/* Room for what fail() says, its NUL included. */
+#define HOST_FAIL_SIZE 1024
 
 struct host;
 
@@ -28,7 +30,7 @@ struct host {
     struct boot overrun_at;
     atomic_llong deadline_ms; /* D: moved by renewals */
     atomic_bool stopping;     /* SIGTERM came, or the stop pipe is readable */
-    char fail_text[1024];
+    char fail_text[HOST_FAIL_SIZE]; /* under a lock: see host_fail_text() */
 };
 
 /* Fills everything but the members of `run` that say which run it is. `h` must not move afterwards.
@@ -39,6 +41,6 @@ void host_init(struct host *h, const struct params *params, const struct host_po
  * plugin returned another number that is ROTA_FAILED with a text that says so. */
 int host_call(struct host *h, int (*function)(const struct rota_run *), const char *name);
 
-/* The last fail() text; "" if there is none. */
-const char *host_fail_text(const struct host *h);
+/* Copies the last fail() text; "" if there is none. From any thread. */
+void host_fail_text(const struct host *h, char ret_text[HOST_FAIL_SIZE]);
 #endif

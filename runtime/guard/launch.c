@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/launch.h"
 #include "base/fault_point.h"
+#include "base/tree.h"
 #include "guard/clock.h"
 #include "guard/worker.h"
 
@@ -83,13 +84,13 @@ int launch_worker(const struct message_start *start, const char *path,
     struct pipes p;
     int r = open_pipes(&p);
 
-    if (r < 0) {
-        close_pipes(&p);
-        return r;
-    }
+    /* What could not be found again, to be killed, is not started. */
+    if (r == 0)
+        r = tree_check();
     FAULT_POINT(guard_before_the_fork);
     started = clock_now();
-    r = fork_worker(start, path, &p, started);
+    if (r == 0)
+        r = fork_worker(start, path, &p, started);
     if (r < 0) {
         close_pipes(&p);
         return r;

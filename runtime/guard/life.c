@@ -16,7 +16,8 @@
  * doubles where nothing is left to be signalled: then a process dies slowly, or cannot. */
 #define ROUND_GAP_MIN_MS 2
 #define ROUND_GAP_MAX_MS 1000
-/* Where it is known that something cannot be killed: a slice in ten seconds is all that it gets. */
+/* Where it is known that something cannot be killed, and nothing new is born: a slice in ten
+ * seconds is all that it gets. */
 #define ROUND_GAP_STUCK_MS 10000
 
 void life_begin(struct life *l, const struct message_start *start, struct boot started,
@@ -46,9 +47,9 @@ bool life_extend(struct life *l, struct boot deadline)
     return true;
 }
 
-static int signal_all(int signo)
+static int signal_all(struct life *l, int signo)
 {
-    return tree_signal(&(struct tree){ .root = getpid() }, signo);
+    return tree_signal(&(struct tree){ .root = getpid(), .newest = &l->newest }, signo);
 }
 
 static struct boot lost_at(const struct life *l)
@@ -61,14 +62,25 @@ struct boot life_unclean_at(const struct life *l)
     return boot_add(l->deadline, l->margin_ms / 4);
 }
 
+/* It may have ended since the last look; then it did before the stop. */
+static bool has_worker_ended(const struct life *l)
+{
+    siginfo_t info = { 0 };
+
+    return !l->worker_alive || (waitid(P_PID, (id_t)l->worker, &info,
+                                       WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                                info.si_pid != 0);
+}
+
 void life_stop(struct life *l, enum ended_stop why, struct boot now)
 {
     ssize_t n;
 
-    if (l->phase != PHASE_RUNNING)
+    if (l->phase != PHASE_RUNNING || has_worker_ended(l))
         return;
     l->phase = PHASE_ASKED;
-    l->stop = why;
+    if (!l->answered)
+        l->stop = why;
     l->kill_at = boot_min(boot_add(now, l->grace_ms), l->deadline);
     /* Readable by the byte, and for who reads the byte by the end of file. It fits: the pipe is
      * empty; where nobody holds the other end there is nobody to tell. */
@@ -76,10 +88,10 @@ void life_stop(struct life *l, enum ended_stop why, struct boot now)
     (void)n;
     close(l->stop_pipe);
     l->stop_pipe = -1;
-    if (signal_all(SIGTERM) < 0)
+    if (signal_all(l, SIGTERM) < 0)
         kill(l->worker, SIGTERM);
     /* What is stopped cannot act on the SIGTERM. */
-    if (signal_all(SIGCONT) < 0)
+    if (signal_all(l, SIGCONT) < 0)
         kill(l->worker, SIGCONT);
     FAULT_POINT(guard_asked_it_to_stop);
 }
@@ -114,15 +126,19 @@ static int kill_once(struct life *l)
         kill(-l->worker, SIGKILL);
         kill(l->worker, SIGKILL);
     }
-    live = signal_all(SIGKILL);
+    live = signal_all(l, SIGKILL);
     return live < 0 ? 0 : live;
 }
 
 static void kill_rounds(struct life *l, struct boot now)
 {
     struct boot slice_end = boot_add(now, KILL_SLICE_MS);
+    uint64_t newest_before = l->newest;
     int live;
 
+    /* That it is not over by then has to be said at once: who stays silent is killed. */
+    if (!boot_reached(now, life_unclean_at(l)))
+        slice_end = boot_min(slice_end, life_unclean_at(l));
     do {
         live = kill_once(l);
         now = clock_now();
@@ -130,7 +146,7 @@ static void kill_rounds(struct life *l, struct boot now)
         if (l->phase == PHASE_EMPTY)
             return;
     } while (live > 0 && !boot_reached(now, slice_end));
-    if (boot_reached(now, life_unclean_at(l)))
+    if (boot_reached(now, life_unclean_at(l)) && l->newest == newest_before)
         l->round_gap_ms = ROUND_GAP_STUCK_MS;
     else if (live > 0)
         l->round_gap_ms = ROUND_GAP_MIN_MS;
@@ -158,6 +174,14 @@ static void begin_killing(struct life *l, struct boot now)
         kill_rounds(l, now);
 }
 
+/* A worker that came to its end leaves nothing behind; a tree that was asked has its grace, whoever
+ * of it goes first. */
+static bool is_killing_due(const struct life *l, struct boot now)
+{
+    return (l->phase == PHASE_RUNNING && !l->worker_alive) ||
+           (l->phase == PHASE_ASKED && boot_reached(now, l->kill_at));
+}
+
 void life_advance(struct life *l, struct boot now)
 {
     if (l->phase == PHASE_EMPTY)
@@ -172,7 +196,7 @@ void life_advance(struct life *l, struct boot now)
     if (l->phase == PHASE_KILLING) {
         if (boot_reached(now, l->next_round))
             kill_rounds(l, now);
-    } else if (l->phase != PHASE_EMPTY && (!l->worker_alive || boot_reached(now, l->kill_at))) {
+    } else if (is_killing_due(l, now)) {
         begin_killing(l, now);
     }
 }

@@ -22,9 +22,11 @@ struct life {
     bool worker_alive;
     int status; /* of waitpid(), once the worker is dead */
     int64_t ran_ms;
+    bool answered; /* the worker has told its result: no stop after that overrules it */
     enum ended_stop stop;
     bool killed;
     uint32_t leftovers;
+    uint64_t newest; /* of tree_signal() */
     int64_t round_gap_ms;
 };
 
@@ -33,7 +35,8 @@ void life_begin(struct life *l, const struct message_start *start, struct boot s
                 pid_t worker, int stop_pipe);
 /* A confirmed renewal. True where it moved D: only forward, and not once the stop has begun. */
 bool life_extend(struct life *l, struct boot deadline);
-/* S = now. No effect once the stop has begun. */
+/* S = now: asks the tree, which has the grace from here on. No effect once the stop has begun, or
+ * the worker has ended: then life_advance() ends what is left. */
 void life_stop(struct life *l, enum ended_stop why, struct boot now);
 /* Reaps, and does what is due. */
 void life_advance(struct life *l, struct boot now);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/loader.h"
+#include "base/cleanup.h"
 #include "base/text.h"
+#include "base/trust.h"
+#include "guard/values.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -21,55 +24,10 @@
 #define FEATURES_KNOWN UINT64_C(0)
 #define NAME_SIZE_MAX 63
 
-/* A group's write bit is harmless where the group is root's or this process's own. */
-static bool replaceable(const struct stat *st)
-{
-    bool foreign_owner = st->st_uid != 0 && st->st_uid != geteuid();
-    bool foreign_group = st->st_gid != 0 && st->st_gid != getegid();
-    bool writable = (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && foreign_group);
-
-    if (foreign_owner)
-        return true;
-    return writable && !(S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX));
-}
-
-static int check_component(const char *path, char *sentence)
-{
-    struct stat st;
-
-    if (lstat(path, &st) < 0) {
-        text_format(sentence, SENTENCE_SIZE, "%s: %s", path, strerror(errno));
-        return -errno;
-    }
-    if (!replaceable(&st))
-        return 0;
-    text_format(sentence, SENTENCE_SIZE,
-                "others could replace the plugin: %s belongs to user %u, group %u with mode %04o; "
-                "give it to root and take the write permission of others away",
-                path, st.st_uid, st.st_gid, st.st_mode & 07777u);
-    return -EPERM;
-}
-
-static int check_all_components(const char *resolved, char *sentence)
-{
-    char part[PATH_MAX];
-    int r = check_component("/", sentence);
-
-    for (const char *slash = strchr(resolved + 1, '/'); r == 0; slash = strchr(slash + 1, '/')) {
-        size_t length = slash ? (size_t)(slash - resolved) : strlen(resolved);
-
-        memcpy(part, resolved, length);
-        part[length] = 0;
-        r = check_component(part, sentence);
-        if (!slash)
-            break;
-    }
-    return r;
-}
-
 int loader_check_path(const char *path, char *ret_resolved, char *sentence)
 {
-    char resolved[PATH_MAX];
+    CLEANUP_FREE char *resolved = NULL;
+    char why[TRUST_WHY_SIZE];
     struct stat st;
     int r;
 
@@ -77,8 +35,16 @@ int loader_check_path(const char *path, char *ret_resolved, char *sentence)
         text_format(sentence, SENTENCE_SIZE, "plugin path '%s' is not absolute", path);
         return -EINVAL;
     }
-    if (!realpath(path, resolved) || stat(resolved, &st) < 0) {
+    r = trust_resolve(path, &resolved, why);
+    if (r == -EPERM) {
+        text_format(sentence, SENTENCE_SIZE, "others could replace the plugin: %s", why);
+        return r;
+    }
+    if (r == 0 && strlen(resolved) >= PATH_MAX)
+        r = -ENAMETOOLONG;
+    if (r == 0 && stat(resolved, &st) < 0)
         r = -errno;
+    if (r < 0) {
         text_format(sentence, SENTENCE_SIZE, "%s: %s", path, strerror(-r));
         return r;
     }
@@ -86,10 +52,8 @@ int loader_check_path(const char *path, char *ret_resolved, char *sentence)
         text_format(sentence, SENTENCE_SIZE, "%s is no regular file", path);
         return -EINVAL;
     }
-    r = check_all_components(resolved, sentence);
-    if (r == 0)
-        memcpy(ret_resolved, resolved, strlen(resolved) + 1);
-    return r;
+    text_copy(ret_resolved, PATH_MAX, resolved);
+    return 0;
 }
 
 /* [a-z][a-z0-9_]*, in a plugin's own name '-' too. */
@@ -113,10 +77,11 @@ static int check_head(const struct rota_plugin *c, const char *path, char *sente
                     path, c->abi, ROTA_ABI);
         return -EPROTO;
     }
-    if (c->size < CONTRACT_SIZE_MIN || c->param_size < PARAM_SIZE_MIN) {
+    if (c->size < CONTRACT_SIZE_MIN || c->param_size < PARAM_SIZE_MIN ||
+        c->param_size % _Alignof(struct rota_param) != 0) {
         text_format(sentence, SENTENCE_SIZE,
                     "%s has a contract of %u bytes with parameters of %u; the least are %zu and "
-                    "%zu; declare it by ROTA_PLUGIN",
+                    "%zu, in whole words; declare it by ROTA_PLUGIN",
                     path, c->size, c->param_size, CONTRACT_SIZE_MIN, PARAM_SIZE_MIN);
         return -EBADMSG;
     }
@@ -161,6 +126,8 @@ static int check_param(const struct plugin *p, size_t index, char *sentence)
         what = "choices, which only strings have";
     else if ((param->flags & ROTA_REQUIRED) && param->def)
         what = "a default although it is required";
+    else
+        what = values_check_limits(param);
     for (size_t i = 0; i < index && !what; i++)
         if (strcmp(p->params[i].name, param->name) == 0)
             what = "the name of another one";

@@ -16,9 +16,8 @@ struct plugin {
     size_t param_count;
 };
 
-/* Whether only root and this process's own user can change the file: every component of its real
- * path belongs to one of them, and is not writable by others unless sticky. 0 and *ret_resolved
- * (PATH_MAX bytes); else -errno and a sentence. */
+/* Whether nobody could replace the file but root and this process's own user, by the rule of
+ * base/trust.h. 0 and *ret_resolved (PATH_MAX bytes); else -errno and a sentence. */
 int loader_check_path(const char *path, char *ret_resolved, char *sentence);
 
 /* Loads into this process, which runs the file's constructors. 0 and *ret_plugin; else -errno and a

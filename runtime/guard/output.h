@@ -4,8 +4,9 @@
 #define ROTA_GUARD_OUTPUT_H
 #include "guard/report.h"
 
-/* The most of a line that is kept; the bytes after it are counted in a mark at its end. */
-#define OUTPUT_LINE_MAX 4096
+/* The most of a line that is kept; the bytes after it are counted in a mark at its end. With a
+ * job's name before them both fit into one entry of rotad's journal. */
+#define OUTPUT_LINE_MAX 1900
 #define OUTPUT_MARK_SIZE 48
 /* What is kept of the newest line that is not empty. */
 #define OUTPUT_LAST_SIZE 512

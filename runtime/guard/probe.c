@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -24,6 +25,8 @@
 /* What a probed file left running is killed for at most so long. */
 #define CLEAN_UP_MS 1000
 #define CLEAN_UP_GAP_NS 1000000
+/* Between two looks whether a child is dead, where the kernel has no pidfd to wait for. */
+#define DEATH_GAP_MS 20
 
 static void answer_error(struct frame *answer, uint32_t index, const char *sentence)
 {
@@ -48,15 +51,14 @@ static void say_death(char *sentence, int status)
                     WEXITSTATUS(status));
 }
 
-/* 0 and a PROBED in `answer`; -ETIMEDOUT; -EPIPE where the child is gone without one; -ECANCELED
- * where nobody waits for the answer any more. */
-static int await_answer(int socket, int control, struct frame *answer)
+/* 0 and a PROBED in `answer`; -ETIMEDOUT; -EPIPE where its socket was closed without one;
+ * -ECANCELED where nobody waits for the answer any more. */
+static int await_answer(int socket, int control, struct boot end, struct frame *answer)
 {
     struct pollfd fds[] = {
         { .fd = socket, .events = POLLIN },
         { .fd = control, .events = 0 }, /* the hang-up only: the next question may wait there */
     };
-    struct boot end = boot_add(clock_now(), PROBE_DEADLINE_MS);
 
     for (;;) {
         int64_t left = boot_between(clock_now(), end);
@@ -97,12 +99,45 @@ static void clean_up(pid_t child, int *ret_status)
     } while (!boot_reached(clock_now(), end));
 }
 
-/* A child that sent nothing is about to die by itself: how it does is the answer. */
-static void await_death(pid_t child)
+static bool has_ended(pid_t child)
 {
-    siginfo_t info;
+    siginfo_t info = { 0 };
 
-    waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
+}
+
+/* A child that closed its socket is mostly about to die by itself: how it does is the answer. It
+ * may have closed it only. -EPIPE once it is dead, -ETIMEDOUT, or -ECANCELED. */
+static int await_death(pid_t child, int control, struct boot end)
+{
+    CLEANUP_CLOSE int death = pidfd_open(child, 0);
+    struct pollfd fds[] = {
+        { .fd = death, .events = POLLIN },
+        { .fd = control, .events = 0 },
+    };
+
+    while (!has_ended(child)) {
+        int64_t left = boot_between(clock_now(), end);
+
+        if (left <= 0)
+            return -ETIMEDOUT;
+        if (death < 0 && left > DEATH_GAP_MS)
+            left = DEATH_GAP_MS;
+        if (poll(fds, 2, (int)left) < 0 && errno != EINTR)
+            return -errno;
+        if (fds[1].revents & POLLHUP)
+            return -ECANCELED;
+    }
+    return -EPIPE;
+}
+
+/* What became of the question, by the deadline; the errors of the two above. */
+static int await(pid_t child, int socket, int control, struct frame *answer)
+{
+    struct boot end = boot_add(clock_now(), PROBE_DEADLINE_MS);
+    int r = await_answer(socket, control, end, answer);
+
+    return r == -EPIPE ? await_death(child, control, end) : r;
 }
 
 static void finish(pid_t child, int r, uint32_t index, struct frame *answer)
@@ -110,8 +145,6 @@ static void finish(pid_t child, int r, uint32_t index, struct frame *answer)
     char sentence[SENTENCE_SIZE];
     int status = 0;
 
-    if (r == -EPIPE)
-        await_death(child);
     clean_up(child, &status);
     if (r == 0)
         return;
@@ -159,7 +192,7 @@ void probe_ask(const struct message_probe *question, bool loose, int control, st
         probe_child_main(&child);
     close(pair[1]);
     close(pipe_fds[0]);
-    finish(pid, pid < 0 ? -EAGAIN : await_answer(ours, control, answer), question->index, answer);
+    finish(pid, pid < 0 ? -EAGAIN : await(pid, ours, control, answer), question->index, answer);
     close(pipe_fds[1]); /* only now: the child's stop pipe is not to become readable */
 }
 

@@ -21,16 +21,23 @@ static struct {
     struct frame frame;
 } child;
 
+/* What is shown of a plugin's own texts; they may be of any length, and a frame is not. */
+#define VERSION_SIZE 64
+#define SUMMARY_SIZE 512
+
 static void answer(void) __attribute__((noreturn));
 
 static void answer(void)
 {
     struct message_probed m = { .index = child.question->index, .loaded = child.loaded };
+    char version[VERSION_SIZE], summary[SUMMARY_SIZE];
 
     if (child.loaded) {
+        text_copy(version, sizeof(version), child.plugin.contract.version);
+        text_copy(summary, sizeof(summary), child.plugin.contract.summary);
         m.name = child.plugin.contract.name;
-        m.version = child.plugin.contract.version;
-        m.summary = child.plugin.contract.summary;
+        m.version = version;
+        m.summary = summary;
     }
     for (uint32_t i = 0; i < child.problems.count; i++)
         m.errors[m.error_count++] = (struct probe_error){ .param = child.problems.param[i],
@@ -80,6 +87,7 @@ static void call_check(void)
                                            .give_up = give_up_for_bug };
     const struct rota_plugin *contract = &child.plugin.contract;
     struct boot end = boot_add(clock_now(), PROBE_DEADLINE_MS);
+    char said[HOST_FAIL_SIZE];
     int result;
 
     describe_run(&child.host.run);
@@ -89,8 +97,9 @@ static void call_check(void)
     result = host_call(&child.host, contract->check, "check");
     if (result == ROTA_SUCCEEDED)
         return;
-    if (host_fail_text(&child.host)[0])
-        problems_add(&child.problems, -1, "%s", host_fail_text(&child.host));
+    host_fail_text(&child.host, said);
+    if (said[0])
+        problems_add(&child.problems, -1, "%s", said);
     else
         problems_add(&child.problems, -1,
                      "plugin '%s' does not accept these parameters, and does not say why",
@@ -103,6 +112,11 @@ void probe_child_main(const struct probe_child *c)
         .parent = c->parent,
         .fds = { -1, -1, -1, c->socket, c->stop },
         .fd_count = 5,
+        .switch_user = c->question->switch_user,
+        .uid = c->question->uid,
+        .gid = c->question->gid,
+        .user = c->question->user,
+        .home = c->question->home,
     };
     char sentence[SENTENCE_SIZE];
     const char *step;

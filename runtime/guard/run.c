@@ -177,7 +177,7 @@ static void start_worker(struct guard *g)
         FAULT_POINT(guard_told_the_start);
         return;
     }
-    text_format(sentence, sizeof(sentence), "no worker could be forked: %s", strerror(-r));
+    text_format(sentence, sizeof(sentence), "no worker could be started: %s", strerror(-r));
     end_unstarted(g, ENDED_UNSTARTED, STOP_NONE, sentence);
 }
 
@@ -236,6 +236,7 @@ static void take_result(struct guard *g)
     if (g->have_result || message_unpack_ended(&g->frame, &m) < 0)
         return;
     g->have_result = true;
+    g->life.answered = true;
     g->result = m;
     text_copy(g->result_detail, sizeof(g->result_detail), m.detail);
     FAULT_POINT(guard_took_the_result);

@@ -26,6 +26,8 @@
 /* What a lease would have besides worst case and grace (the design's A and least M). */
 #define START_MS 1000
 #define MARGIN_MS 250
+/* No exit status: the guard is gone, and did not tell how the run ended. */
+#define NO_WORD 256
 
 static volatile sig_atomic_t interrupted;
 
@@ -158,6 +160,8 @@ static int print_ended(const struct message_ended *m)
             m->killed ? " and killed after its grace" : "", shown[0] ? ": " : "", shown);
     if (m->leftovers > 0)
         fprintf(stderr, "%u processes outlived the run and were killed\n", m->leftovers);
+    if (!m->clean)
+        fprintf(stderr, "something that it started cannot be killed\n");
     return m->how == ENDED_RETURNED && (m->result == ROTA_SUCCEEDED || m->result == ROTA_NOTHING)
                ? EXIT_SUCCESS
                : EXIT_FAILURE;
@@ -202,7 +206,7 @@ static void print_progress(struct frame *f)
     say(before, m.text);
 }
 
-/* The exit status once the run ended; -1: it goes on. */
+/* The exit status once the run ended; NO_WORD where its end will not be told; -1: it goes on. */
 static int take_frame(int fd, struct frame *f)
 {
     struct message_ended ended;
@@ -219,9 +223,9 @@ static int take_frame(int fd, struct frame *f)
         print_progress(f);
         return -1;
     case MESSAGE_ENDED:
-        return message_unpack_ended(f, &ended) < 0 ? EXIT_FAILURE : print_ended(&ended);
+        return message_unpack_ended(f, &ended) < 0 ? NO_WORD : print_ended(&ended);
     default:
-        return type > 0 || type == -EAGAIN ? -1 : EXIT_FAILURE;
+        return type > 0 || type == -EAGAIN ? -1 : NO_WORD;
     }
 }
 
@@ -263,7 +267,7 @@ static void catch_interrupts(void)
 static int run(const struct message_probe *question, const struct try_options *options)
 {
     static struct frame frame;
-    int fd, status;
+    int fd, status, death;
     pid_t guard = -1;
 
     catch_interrupts();
@@ -273,10 +277,16 @@ static int run(const struct message_probe *question, const struct try_options *o
         return EXIT_FAILURE;
     }
     pack_start(&frame, question, options);
-    status = frame_send(fd, &frame) < 0 ? EXIT_FAILURE : follow(fd, &frame);
+    status = frame_send(fd, &frame) < 0 ? NO_WORD : follow(fd, &frame);
     close(fd);
-    waitpid(guard, NULL, 0);
-    return status;
+    if (waitpid(guard, &death, 0) < 0)
+        death = 0;
+    if (status != NO_WORD)
+        return status;
+    fprintf(stderr, "rota-guard: the guard ended with %s %d before it told the run's end\n",
+            WIFSIGNALED(death) ? "signal" : "exit status",
+            WIFSIGNALED(death) ? WTERMSIG(death) : WEXITSTATUS(death));
+    return EXIT_FAILURE;
 }
 
 int try_main(const struct try_options *options)

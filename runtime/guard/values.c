@@ -87,8 +87,8 @@ static int read_duration(const struct rota_param *decl, const struct param_value
     r = given->kind == PARAM_TEXT ? parse_integer(decl->type, given->text, &value) : -ENODATA;
     if (r == -ENODATA)
         return complain(sentence, decl, "is %s, which has no unit; write \"%s%s\" or \"%s%s\"",
-                        shown(decl, given->text), given->text, size ? "KiB" : "s", given->text,
-                        size ? "MiB" : "m");
+                        shown(decl, given->text), shown(decl, given->text), size ? "KiB" : "s",
+                        shown(decl, given->text), size ? "MiB" : "m");
     if (r < 0)
         return complain(sentence, decl, "is \"%s\", which is no %s; write one such as %s",
                         shown(decl, given->text), params_type_name(decl->type),
@@ -113,6 +113,12 @@ static int read_integer(const struct rota_param *decl, const struct param_value 
     return check_integer(decl, given->text, value, sentence);
 }
 
+/* x - x is 0 for every finite number: without libm. */
+static bool is_finite(double value)
+{
+    return value - value >= 0;
+}
+
 static int read_number(const struct rota_param *decl, const struct param_value *given, bool loose,
                        struct value *ret_value, char *sentence)
 {
@@ -125,8 +131,7 @@ static int read_number(const struct rota_param *decl, const struct param_value *
         return complain(sentence, decl, "is a list; write a number");
     if (fits)
         value = strtod(given->text, &end);
-    /* x - x is 0 for every finite number: without libm. */
-    if (!fits || end == given->text || *end || !(value - value >= 0))
+    if (!fits || end == given->text || *end || !is_finite(value))
         return complain(sentence, decl, "is %s; write a number, without quotes",
                         shown(decl, given->text));
     if (decl->min && value < strtod(decl->min, NULL))
@@ -235,6 +240,33 @@ static int read_strings(const struct rota_param *decl, const struct param_value 
         copy[i] = items[i];
     ret_value->strings = copy;
     return 0;
+}
+
+/* As it is compared with: a length for texts and lists. */
+static bool is_limit(const struct rota_param *decl, const char *text)
+{
+    bool counted = decl->type == ROTA_STRING || decl->type == ROTA_STRINGS;
+    int64_t value;
+    double number;
+    char *end;
+
+    if (decl->type != ROTA_NUMBER)
+        return parse_integer(counted ? ROTA_INTEGER : decl->type, text, &value) == 0;
+    number = strtod(text, &end);
+    return end != text && !*end && is_finite(number);
+}
+
+const char *values_check_limits(const struct rota_param *decl)
+{
+    if ((decl->min || decl->max) && decl->type == ROTA_BOOLEAN)
+        return "a limit, which a boolean cannot have";
+    if (decl->min && !is_limit(decl, decl->min))
+        return "a min that is no value of its type";
+    if (decl->max && !is_limit(decl, decl->max))
+        return "a max that is no value of its type";
+    if (decl->choices && is_choice(decl->choices, ""))
+        return "an empty text among its choices";
+    return NULL;
 }
 
 int values_read(const struct rota_param *decl, const struct param_value *given, bool loose,

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* The thread's stack: it calls poll, recv and timer_settime. Its frame is not on it. */
-#define KEEPER_STACK_SIZE ((size_t)32 * 1024)
+#define KEEPER_STACK_SIZE (32L * 1024)
 
 /* One worker a process: its signal handler and its thread have nowhere else to find it. */
 static struct {
@@ -92,7 +92,8 @@ static void *keeper(void *unused)
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return NULL;
         if (fds[1].revents) {
-            atomic_store(&worker.host.stopping, true);
+            if (channel_is_stopped())
+                atomic_store(&worker.host.stopping, true);
             fds[1].fd = -1;
         }
         if (!fds[0].revents)
@@ -105,6 +106,14 @@ static void *keeper(void *unused)
         else if (type == 0 || (type < 0 && type != -EAGAIN && type != -EBADMSG))
             return NULL;
     }
+}
+
+/* The least that is accepted differs by architecture, and by what the processor has to save. */
+static size_t keeper_stack_size(void)
+{
+    long least = sysconf(_SC_THREAD_STACK_MIN);
+
+    return (size_t)(least > KEEPER_STACK_SIZE ? least : KEEPER_STACK_SIZE);
 }
 
 static int start_keeper(void)
@@ -120,7 +129,7 @@ static int start_keeper(void)
     /* Signals are for the plugin's thread: a blocking call of it is to be interrupted. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_attr_setstacksize(&attributes, KEEPER_STACK_SIZE);
+    r = pthread_attr_setstacksize(&attributes, keeper_stack_size());
     if (r == 0)
         r = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     if (r == 0)
@@ -203,7 +212,7 @@ void worker_main(const struct worker_setup *setup)
     static const struct host_port port = { .log = channel_log,
                                            .progress = channel_progress,
                                            .give_up = give_up_for_bug };
-    char sentence[SENTENCE_SIZE];
+    char sentence[SENTENCE_SIZE], said[HOST_FAIL_SIZE];
     const char *step;
     int r;
 
@@ -220,9 +229,13 @@ void worker_main(const struct worker_setup *setup)
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     load(setup);
     FAULT_POINT(worker_loaded);
+    /* Whoever was asked while the plugin was loaded is not asked again. */
+    if (atomic_load(&worker.host.stopping) || channel_is_stopped())
+        leave(ENDED_RETURNED, ROTA_DECLINED, "stopped before it began", 0);
     host_init(&worker.host, &worker.params, &port);
     r = host_call(&worker.host, worker.plugin.contract.run, "run");
     FAULT_POINT(worker_returned);
     fflush(NULL);
-    leave(ENDED_RETURNED, r, host_fail_text(&worker.host), 0);
+    host_fail_text(&worker.host, said);
+    leave(ENDED_RETURNED, r, said, 0);
 }

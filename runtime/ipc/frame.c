@@ -106,16 +106,14 @@ int frame_receive(int fd, struct frame *f)
 {
     ssize_t n;
 
-    /* MSG_TRUNC makes the kernel tell the packet's whole length, so that a cut one is seen. */
+    /* MSG_TRUNC makes the kernel tell the packet's whole length, so that a cut one is seen. A peer
+     * that closed with packets of ours unread is told by one ECONNRESET, before what it sent
+     * itself. */
     do
         n = recv(fd, f->bytes, sizeof(f->bytes), MSG_DONTWAIT | MSG_TRUNC);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) {
-        /* A peer that closed with packets unread is as gone as one that closed without. */
-        if (errno == ECONNRESET)
-            return 0;
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+    if (n < 0)
         return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-    }
     if (n == 0)
         return 0;
     if ((size_t)n > sizeof(f->bytes))

@@ -2,7 +2,7 @@
  * ipc/messages.h: what supervisor and guard say to each other. Type numbers and tags are final:
  * within FRAME_VERSION 1 new ones are added, none is changed. Each message has one struct, one pack
  * and one unpack. Unpacked texts and arrays point into the frame (texts) or into one heap block
- * that message_done frees.
+ * that message_free_params() frees.
  *
  *   supervisor -> guard   START | PROBE first, then DEADLINE, STOP
  *   guard -> supervisor   STARTED, OUTPUT*, LOG*, PROGRESS*, then ENDED      (after START)
@@ -61,7 +61,10 @@ struct message_stop {
 struct message_probe {
     const char *plugin_path;
     const char *job;
-    uint32_t index; /* the supervisor's own, returned in PROBED */
+    uint32_t index;          /* the supervisor's own, returned in PROBED */
+    bool switch_user;        /* these five as in START; absent: the guard's own user */
+    uint32_t uid, gid;
+    const char *user, *home;
     const struct param_value *params;
     uint32_t param_count;
 };

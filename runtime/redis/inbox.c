@@ -32,6 +32,7 @@ int redis_inbox_init(struct redis_inbox *inbox)
     reader->fn = &inbox->bounded;
     reader->privdata = inbox;
     inbox->reader = reader;
+    inbox->unfinished = 0;
     return 0;
 }
 
@@ -44,6 +45,7 @@ void redis_inbox_done(struct redis_inbox *inbox)
 
 int redis_inbox_feed(struct redis_inbox *inbox, const char *bytes, size_t size)
 {
+    inbox->unfinished += size;
     return redisReaderFeed(inbox->reader, bytes, size) == REDIS_OK ? 0 : -ENOMEM;
 }
 
@@ -54,10 +56,10 @@ int redis_inbox_take(struct redis_inbox *inbox, redisReply **ret_reply)
     if (redisReaderGetReply(inbox->reader, &reply) != REDIS_OK)
         return inbox->reader->err == REDIS_ERR_OOM ? -EMSGSIZE : -EBADMSG;
     if (reply) {
+        /* What is behind it in the buffer belongs to the next one. */
+        inbox->unfinished = inbox->reader->len - inbox->reader->pos;
         *ret_reply = reply;
         return 1;
     }
-    if (inbox->reader->len - inbox->reader->pos > REDIS_INBOX_BYTES_MAX)
-        return -EMSGSIZE;
-    return 0;
+    return inbox->unfinished > REDIS_INBOX_BYTES_MAX ? -EMSGSIZE : 0;
 }

@@ -10,13 +10,14 @@
 /* No reply of ours has more than 7 elements, or arrays in its elements. */
 #define REDIS_INBOX_ELEMENTS_MAX 64
 #define REDIS_INBOX_DEPTH_MAX 2
-/* Bytes of one reply that is not whole yet. */
+/* Bytes of one reply, whole or not yet: also of many elements, each of which is small. */
 #define REDIS_INBOX_BYTES_MAX ((size_t)64 * 1024)
 
 struct redis_inbox {
     redisReader *reader;
     redisReplyObjectFunctions library; /* hiredis's own */
     redisReplyObjectFunctions bounded; /* what the reader calls */
+    size_t unfinished;                 /* bytes fed since the last whole reply was taken */
 };
 
 /* 0 or -ENOMEM. The inbox must not move afterwards: the reader points into it. */

@@ -7,23 +7,22 @@
  * redis_link_send(). */
 #ifndef ROTA_REDIS_LINK_H
 #define ROTA_REDIS_LINK_H
+#include "redis/fault.h"
 #include "redis/outbox.h"
 #include "redis/store.h"
 #include <hiredis/hiredis.h>
 
 /* Sent and not yet answered; more wait with their owner, so that they are composed late. */
 #define REDIS_LINK_IN_FLIGHT_MAX 32
-/* Texts of the server in reasons are cut to this. */
-#define REDIS_LINK_REASON_SIZE 320
-
 struct redis_link;
 
 /* Embedded in its owner, which keeps it until done(). */
 struct redis_link_request {
-    /* The reply, or NULL and the reason. False: this reply cannot be the request's; the link is
-     * then closed, and done() comes a last time, with NULL. Otherwise the request is the owner's
-     * again. */
-    bool (*done)(struct redis_link_request *request, const redisReply *reply, const char *reason);
+    /* The reply, with its fault where it is an error; or NULL, and the fault is why. False: this
+     * reply cannot be the request's; the link is then closed, and done() comes a last time, with
+     * NULL. Otherwise the request is the owner's again. */
+    bool (*done)(struct redis_link_request *request, const redisReply *reply,
+                 const struct redis_fault *fault);
     struct boot deadline;
     struct redis_link_request *next; /* the link's own */
 };

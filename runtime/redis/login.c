@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/login.h"
-#include "redis/refusal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,12 +68,18 @@ int redis_login_begin(const struct redis_settings *settings, struct redis_outbox
     return r;
 }
 
-int redis_login_take(struct redis_login *login, const redisReply *reply)
+int redis_login_take(struct redis_login *login, const redisReply *reply,
+                     struct redis_fault *ret_fault)
 {
     bool only_name = login->named && login->left == 1;
+    struct redis_fault fault;
 
     login->left--;
-    if (reply->type == REDIS_REPLY_ERROR)
-        return only_name && !redis_refusal_closes(reply->str) ? 0 : -EACCES;
-    return reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0 ? 0 : -EBADMSG;
+    if (reply->type != REDIS_REPLY_ERROR)
+        return reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0 ? 0 : -EBADMSG;
+    redis_fault_of_error(reply->str, &fault);
+    if (only_name && !fault.closes)
+        return 0;
+    *ret_fault = fault;
+    return -EACCES;
 }

@@ -2,6 +2,7 @@
  * redis/login.h: AUTH, SELECT and CLIENT SETNAME, sent ahead of a connection's first command. */
 #ifndef ROTA_REDIS_LOGIN_H
 #define ROTA_REDIS_LOGIN_H
+#include "redis/fault.h"
 #include "redis/outbox.h"
 #include "redis/store.h"
 #include <hiredis/hiredis.h>
@@ -14,8 +15,9 @@ struct redis_login {
 /* Appends what the settings ask for, which may be nothing. 0 or -ENOMEM. */
 int redis_login_begin(const struct redis_settings *settings, struct redis_outbox *outbox,
                       struct redis_login *ret_login);
-/* Takes the next reply. 0; -EACCES where it is an error that ends the connection: without AUTH or
- * SELECT commands would go to the wrong place, the name is only for people; -EBADMSG where it is
- * neither OK nor an error. */
-int redis_login_take(struct redis_login *login, const redisReply *reply);
+/* Takes the next reply. 0; -EACCES and *ret_fault where it is an error that ends the connection:
+ * without AUTH or SELECT commands would go to the wrong place, the name is only for people; -EBADMSG
+ * where it is neither OK nor an error. */
+int redis_login_take(struct redis_login *login, const redisReply *reply,
+                     struct redis_fault *ret_fault);
 #endif

@@ -9,9 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Below the two minutes after which carriers forget an idle connection; three probes ten seconds
- * apart. */
-#define KEEPALIVE_IDLE_S 110
+/* After an idle time without a word: so many probes, so far apart. */
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES 3
 
@@ -58,28 +56,25 @@ static int set_option(int fd, int level, int option, int value)
     return setsockopt(fd, level, option, &value, sizeof value) < 0 ? -errno : 0;
 }
 
-static int set_tcp_options(int fd)
+static int set_keepalive(int fd, int64_t idle_ms)
 {
-    static const struct {
-        int level, option, value;
-    } options[] = {
-        { IPPROTO_TCP, TCP_NODELAY, 1 },
-        { SOL_SOCKET, SO_KEEPALIVE, 1 },
-        { IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S },
-        { IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S },
-        { IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES },
-    };
+    int r = set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        int r = set_option(fd, options[i].level, options[i].option, options[i].value);
-
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    if (r == 0)
+        r = set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)((idle_ms + 999) / 1000));
+    if (r == 0)
+        r = set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+    return r < 0 ? r : set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
 }
 
-int redis_socket_open(const struct redis_endpoint *endpoint, int *ret_fd)
+static int set_tcp_options(int fd, int64_t keepalive_ms)
+{
+    int r = set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+
+    return r < 0 || keepalive_ms <= 0 ? r : set_keepalive(fd, keepalive_ms);
+}
+
+int redis_socket_open(const struct redis_endpoint *endpoint, int64_t keepalive_ms, int *ret_fd)
 {
     CLEANUP_CLOSE int fd = -1;
     union address address;
@@ -94,7 +89,7 @@ int redis_socket_open(const struct redis_endpoint *endpoint, int *ret_fd)
     if (fd < 0)
         return -errno;
     if (!endpoint->is_unix) {
-        r = set_tcp_options(fd);
+        r = set_tcp_options(fd, keepalive_ms);
         if (r < 0)
             return r;
     }
@@ -112,4 +107,11 @@ int redis_socket_result(int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
         return -errno;
     return -error;
+}
+
+int redis_socket_set_timeout(int fd, int64_t timeout_ms)
+{
+    int r = set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)timeout_ms);
+
+    return r == -EOPNOTSUPP ? 0 : r;
 }

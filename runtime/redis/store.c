@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "redis/codec.h"
 #include "redis/link.h"
-#include "redis/refusal.h"
 #include "redis/settings.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -81,13 +80,15 @@ static void answer(struct store_call *call, const struct store_reply *reply)
     call->answer(call, reply);
 }
 
-static void answer_error(struct store_call *call, struct boot instant, const char *words)
+static void answer_fault(struct store_call *call, enum store_status status, struct boot instant,
+                         const struct redis_fault *fault)
 {
     struct store_reply reply = {
-        .status = STORE_ERROR,
+        .status = status,
         .sent = instant,
         .received = redis_link_now(),
-        .error = words,
+        .fault = fault->class,
+        .error = fault->reason,
     };
 
     answer(call, &reply);
@@ -108,38 +109,19 @@ static bool send_body(struct sent *sent)
     return redis_link_send(sent->store->link, &view, &sent->request) == 0;
 }
 
-static void deliver_error(struct sent *sent, const redisReply *reply)
+static void deliver_fault(struct sent *sent, enum store_status status,
+                          const struct redis_fault *fault)
 {
     struct store_call *call = sent->call;
     struct boot instant = sent->instant;
-    char words[STORE_TEXT_SIZE];
-
-    if (redis_refusal_wants_body(reply->str) && send_body(sent))
-        return;
-    free_sent(sent);
-    text_copy(words, sizeof words, reply->str);
-    if (call)
-        answer_error(call, instant, words);
-}
-
-static void deliver_nothing(struct sent *sent, const char *reason)
-{
-    struct store_call *call = sent->call;
-    struct store_reply reply = {
-        .status = STORE_NO_ANSWER,
-        .sent = sent->instant,
-        .received = redis_link_now(),
-        .error = reason,
-    };
 
     free_sent(sent);
     if (call)
-        answer(call, &reply);
+        answer_fault(call, status, instant, fault);
 }
 
-static bool on_done(struct redis_link_request *request, const redisReply *reply, const char *reason)
+static bool deliver_answer(struct sent *sent, const redisReply *reply)
 {
-    struct sent *sent = sent_of(request);
     struct store_call *call = sent->call;
     struct redis_codec_texts texts;
     struct store_reply parsed = {
@@ -148,19 +130,24 @@ static bool on_done(struct redis_link_request *request, const redisReply *reply,
         .received = redis_link_now(),
     };
 
-    if (!reply) {
-        deliver_nothing(sent, reason);
-        return true;
-    }
-    if (reply->type == REDIS_REPLY_ERROR) {
-        deliver_error(sent, reply);
-        return true;
-    }
     if (redis_codec_parse(sent->command.verb, reply, &texts, &parsed) < 0)
         return false;
     free_sent(sent);
     if (call)
         answer(call, &parsed);
+    return true;
+}
+
+static bool on_done(struct redis_link_request *request, const redisReply *reply,
+                    const struct redis_fault *fault)
+{
+    struct sent *sent = sent_of(request);
+
+    if (!fault)
+        return deliver_answer(sent, reply);
+    if (fault->wants_body && send_body(sent))
+        return true;
+    deliver_fault(sent, reply ? STORE_ERROR : STORE_NO_ANSWER, fault);
     return true;
 }
 
@@ -205,6 +192,16 @@ static int send_request(struct redis_store *s, struct store_call *call,
     return 0;
 }
 
+/* Never sent, so nothing is unknown. */
+static void answer_unsent(struct store_call *call, struct boot now, int error)
+{
+    struct redis_fault fault = { .class = FAULT_OURS };
+
+    text_copy(fault.reason, sizeof fault.reason,
+              error == -EMSGSIZE ? "the request is too long" : "memory is short");
+    answer_fault(call, STORE_ERROR, now, &fault);
+}
+
 static void send_call(struct redis_store *s, struct store_call *call)
 {
     struct boot now = redis_link_now();
@@ -215,7 +212,7 @@ static void send_call(struct redis_store *s, struct store_call *call)
         return;
     r = send_request(s, call, &request, now);
     if (r < 0)
-        answer_error(call, now, r == -EMSGSIZE ? "the request is too long" : strerror(-r));
+        answer_unsent(call, now, r);
 }
 
 static void on_ready(void *context)

@@ -17,7 +17,7 @@ struct redis_store;
 
 struct redis_endpoint {
     bool is_unix;
-    const char *host; /* numeric, or the socket's path */
+    const char *host; /* an address, a host name, or the socket's path */
     uint16_t port;
     const char *text; /* for people */
 };
@@ -29,9 +29,10 @@ struct redis_settings {
     const char *client_name;         /* CLIENT SETNAME: the device */
     const char *username, *password; /* or NULL */
     int database;
-    int64_t connect_timeout_ms, command_timeout_ms;
+    int64_t connect_timeout_ms; /* for name, connection and login together */
+    int64_t command_timeout_ms;
     int64_t backoff_min_ms, backoff_max_ms;
-    uint32_t history_cap_default;
+    int64_t keepalive_ms; /* idle before TCP asks whether the peer is there; 0: never */
 };
 
 enum redis_link_state {
@@ -41,18 +42,47 @@ enum redis_link_state {
     REDIS_LINK_WAITING /* the last try failed; the next one is armed */
 };
 
+struct redis_link_change {
+    enum redis_link_state state;
+    const char *endpoint;
+    enum fault fault;   /* why there is no connection; FAULT_NONE when up */
+    const char *reason; /* a sentence part ("no connection within 10 s", "connection refused", "the
+                           password is refused ..."), or NULL */
+    int64_t window_ms;  /* WAITING: the next try is within it */
+};
+
 /* Called at each change that people may care about, from the event loop, never from a function of
- * this header; it may submit and cancel calls. `reason` is a sentence part ("no connection within
- * 10 s", "connection refused", "WRONGPASS ..."), NULL when up. `window_ms`: the next try is within
- * it. */
-typedef void redis_link_watch(void *context, enum redis_link_state state, const char *endpoint,
-                              const char *reason, int64_t window_ms);
+ * this header; it may submit and cancel calls. The texts are valid during the call only. */
+typedef void redis_link_watch(void *context, const struct redis_link_change *change);
+
+/* A numeric IPv4 or IPv6 address, with its end. */
+#define REDIS_ADDRESS_SIZE 46
+/* Addresses of one name that are used; more are not looked at. */
+#define REDIS_NAMES_MAX 8
+
+struct redis_names {
+    size_t count;
+    char address[REDIS_NAMES_MAX][REDIS_ADDRESS_SIZE];
+};
+
+/* One question for the addresses of a name, embedded in its asker. */
+struct redis_lookup {
+    /* names, at least one, each numeric; or NULL and a sentence part that says why. */
+    void (*done)(struct redis_lookup *lookup, const struct redis_names *names, const char *why);
+    void *resolver; /* the answerer's own */
+};
 
 struct redis_store_env {
     sd_event *event;
     int64_t priority; /* of its I/O and timers in the loop */
     void (*random)(void *context, void *buffer, size_t size);
     redis_link_watch *watch;
+    /* Asks for the addresses of a name, without blocking: 0, and done() is called once, later, from
+     * the event loop; or a negative errno, and it is not. One is out at a time. Whoever asks has the
+     * deadline. NULL: no names. */
+    int (*resolve)(void *context, const char *host, uint16_t port, struct redis_lookup *lookup);
+    /* Forgets a question that is out. */
+    void (*resolve_cancel)(void *context, struct redis_lookup *lookup);
     void *context;
 };
 

@@ -18,9 +18,10 @@ void redis_wire_done(struct redis_wire *wire)
     redis_outbox_done(&wire->outbox);
 }
 
-int redis_wire_open(struct redis_wire *wire, const struct redis_endpoint *endpoint)
+int redis_wire_open(struct redis_wire *wire, const struct redis_endpoint *endpoint,
+                    int64_t keepalive_ms)
 {
-    int r = redis_socket_open(endpoint, &wire->fd);
+    int r = redis_socket_open(endpoint, keepalive_ms, &wire->fd);
 
     return r < 0 ? r : redis_inbox_init(&wire->inbox);
 }
@@ -45,6 +46,8 @@ int redis_wire_begin(struct redis_wire *wire, const struct redis_settings *setti
 {
     int r = redis_socket_result(wire->fd);
 
+    if (r == 0)
+        r = redis_socket_set_timeout(wire->fd, settings->command_timeout_ms);
     return r < 0 ? r : redis_login_begin(settings, &wire->outbox, &wire->login);
 }
 

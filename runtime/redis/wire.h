@@ -23,7 +23,8 @@ void redis_wire_init(struct redis_wire *wire);
 void redis_wire_done(struct redis_wire *wire);
 /* Starts to connect; 0 or a negative errno, see redis_socket_open(). The wire is to be closed in
  * both cases. */
-int redis_wire_open(struct redis_wire *wire, const struct redis_endpoint *endpoint);
+int redis_wire_open(struct redis_wire *wire, const struct redis_endpoint *endpoint,
+                    int64_t keepalive_ms);
 /* Closes, keeps the memory for the next connection. Returns what was in flight. */
 struct redis_link_request *redis_wire_close(struct redis_wire *wire);
 

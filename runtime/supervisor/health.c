@@ -16,14 +16,28 @@
 #include <time.h>
 #include <unistd.h>
 
+/* First and longest wait before what could not be sent is sent again. At boot every service talks to
+ * the manager at once, and its queue is full for a moment. */
+#define AGAIN_FIRST_US ((uint64_t)100000)
+#define AGAIN_MOST_US ((uint64_t)10000000)
+/* What the service manager gives rotad over its own limit, so that the two never race. */
+#define STOP_SPARE_MS 5000
+
+/* What the manager must still be told, sent in this order. */
+enum owed { OWED_READY = 1, OWED_STATUS = 2, OWED_STOPPING = 4 };
+
 struct health {
-    int fd; /* -1: nobody wants to hear */
-    sd_event_source *timer;
+    int fd;          /* -1: nobody wants to hear */
+    sd_event *event; /* the caller's */
+    sd_event_source *timer, *again;
     uint64_t interval_us; /* of the watchdog */
+    uint64_t again_us;    /* the wait before the next try */
     health_sound *sound;
     void *context;
-    bool unsound; /* and that has been said */
-    char status[HEALTH_STATUS_SIZE];
+    bool unsound;  /* and that has been said */
+    unsigned owed; /* of enum owed */
+    int64_t stop_ms;
+    char status[HEALTH_STATUS_SIZE]; /* the newest, sent or owed */
 };
 
 /* The socket of $NOTIFY_SOCKET, connected; -1 where there is none. sd_notify() would wait where
@@ -56,6 +70,98 @@ static int notify(const struct health *h, const char *text)
     if (h->fd < 0)
         return 0;
     return send(h->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int send_owed(const struct health *h, unsigned what)
+{
+    char text[HEALTH_STATUS_SIZE + 16];
+
+    if (what == OWED_READY)
+        text_copy(text, sizeof(text), "READY=1");
+    else if (what == OWED_STATUS)
+        text_format(text, sizeof(text), "STATUS=%s", h->status);
+    else
+        text_format(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64,
+                    (h->stop_ms + STOP_SPARE_MS) * 1000);
+    return notify(h, text);
+}
+
+/* Sends what is owed. -EAGAIN: the manager's queue is full, and the rest stays owed. Any other
+ * error means that nobody hears it, now or later. */
+static int send_all(struct health *h)
+{
+    for (unsigned what = OWED_READY; what <= OWED_STOPPING; what <<= 1) {
+        int r = h->owed & what ? send_owed(h, what) : 0;
+
+        if (r == -EAGAIN || r == -ENOBUFS)
+            return -EAGAIN;
+        h->owed &= ~what;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int on_again(sd_event_source *source, uint64_t due_us, void *context);
+
+static int arm_again(struct health *h)
+{
+    uint64_t now_us, wait_us = h->again_us;
+    int r = sd_event_now(h->event, CLOCK_MONOTONIC, &now_us);
+
+    h->again_us = wait_us * 2 < AGAIN_MOST_US ? wait_us * 2 : AGAIN_MOST_US;
+    if (r < 0)
+        return r;
+    if (h->again) {
+        r = sd_event_source_set_time(h->again, now_us + wait_us);
+        return r < 0 ? r : sd_event_source_set_enabled(h->again, SD_EVENT_ONESHOT);
+    }
+    r = sd_event_add_time(h->event, &h->again, CLOCK_MONOTONIC, now_us + wait_us, wait_us / 10,
+                          on_again, h);
+    return r < 0 ? r : sd_event_source_set_description(h->again, "notify again");
+}
+
+/* What is owed goes first, so that the manager hears all in order. */
+static int settle(struct health *h)
+{
+    int r = send_all(h);
+
+    if (r == 0)
+        h->again_us = AGAIN_FIRST_US;
+    return r;
+}
+
+static int on_again(sd_event_source *source, uint64_t due_us, void *context)
+{
+    struct health *h = context;
+
+    (void)source;
+    (void)due_us;
+    if (settle(h) == -EAGAIN && arm_again(h) < 0)
+        journal_log(LOG_ERR, NULL, "The service manager cannot be told of rotad's state any more");
+    return 0;
+}
+
+static bool waits_again(const struct health *h)
+{
+    int enabled = SD_EVENT_OFF;
+
+    return h->again && sd_event_source_get_enabled(h->again, &enabled) >= 0 &&
+           enabled != SD_EVENT_OFF;
+}
+
+static int owe(struct health *h, unsigned what)
+{
+    int r;
+
+    h->owed |= what;
+    r = settle(h);
+    if (r == -EAGAIN && !waits_again(h)) {
+        int armed = arm_again(h);
+
+        return armed < 0 ? armed : r;
+    }
+    return r;
 }
 
 static void ping(struct health *h)
@@ -126,6 +232,8 @@ int health_new(sd_event *event, health_sound *sound, void *context, struct healt
         return -ENOMEM;
     h->sound = sound;
     h->context = context;
+    h->event = event;
+    h->again_us = AGAIN_FIRST_US;
     h->fd = open_notify();
     unsetenv("NOTIFY_SOCKET");
     r = sd_watchdog_enabled(1, &h->interval_us);
@@ -146,6 +254,7 @@ void health_free(struct health *h)
     if (!h)
         return;
     sd_event_source_disable_unref(h->timer);
+    sd_event_source_disable_unref(h->again);
     if (h->fd >= 0)
         close(h->fd);
     free(h);
@@ -153,29 +262,28 @@ void health_free(struct health *h)
 
 int health_ready(struct health *h)
 {
-    return notify(h, "READY=1");
+    return owe(h, OWED_READY);
 }
 
 int health_status(struct health *h, const char *text)
 {
-    char shown[HEALTH_STATUS_SIZE], line[HEALTH_STATUS_SIZE + 8];
-    int r;
+    char shown[HEALTH_STATUS_SIZE];
 
     text_escape(shown, sizeof(shown), text, strlen(text));
     if (strcmp(shown, h->status) == 0)
-        return 0;
-    text_format(line, sizeof(line), "STATUS=%s", shown);
-    r = notify(h, line);
-    if (r == 0)
-        text_copy(h->status, sizeof(h->status), shown);
-    return r;
+        return settle(h);
+    text_copy(h->status, sizeof(h->status), shown);
+    return owe(h, OWED_STATUS);
 }
 
 int health_reloading(struct health *h)
 {
     struct timespec now;
     char text[64];
+    int r = settle(h);
 
+    if (r < 0)
+        return r;
     clock_gettime(CLOCK_MONOTONIC, &now);
     text_format(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
                 (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
@@ -184,8 +292,6 @@ int health_reloading(struct health *h)
 
 int health_stopping(struct health *h, int64_t extend_ms)
 {
-    char text[64];
-
-    text_format(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64, extend_ms * 1000);
-    return notify(h, text);
+    h->stop_ms = extend_ms;
+    return owe(h, OWED_STOPPING);
 }

@@ -11,7 +11,7 @@
 #include <systemd/sd-event.h>
 
 /* Longest status, with its end; longer ones are cut. */
-#define HEALTH_STATUS_SIZE 256
+#define HEALTH_STATUS_SIZE 384
 
 struct health;
 
@@ -25,12 +25,15 @@ int health_new(sd_event *event, health_sound *sound, void *context, struct healt
 /* Accepts NULL. Sends nothing. */
 void health_free(struct health *h);
 
-/* Each is one datagram, sent without waiting. 0, or -errno where it could not be sent. */
+/* Each is one datagram, sent without waiting. 0, or -errno where it could not be sent. -EAGAIN: the
+ * service manager's queue is full; READY, STATUS and STOPPING are kept and sent by a timer of their
+ * own, in that order. */
 int health_ready(struct health *h);
 /* One line for people; control characters are escaped; sent only where it differs from the last. */
 int health_status(struct health *h, const char *text);
-/* A reload has begun; health_ready() says that it is over. */
+/* A reload has begun; health_ready() says that it is over. Not kept: the manager loses nothing. */
 int health_reloading(struct health *h);
-/* The daemon winds down, which may take extend_ms more. May be called again, to extend. */
+/* The daemon winds down, which may take extend_ms more; the manager hears of 5 s above that, so that
+ * its limit is not the instant at which rotad itself gives up. May be called again, to extend. */
 int health_stopping(struct health *h, int64_t extend_ms);
 #endif

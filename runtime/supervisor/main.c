@@ -5,7 +5,9 @@
 #include "supervisor/journal.h"
 #include "supervisor/manager.h"
 #include "supervisor/options.h"
+#include "supervisor/resolver.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,6 +62,19 @@ static int start(const struct options *o)
     return rc < 0 ? EX_OSERR : 0;
 }
 
+/* A program that was started without one of the first three descriptors would give its number to a
+ * socket, and hand that to every guard as its stderr. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 static int run(const struct options *o)
 {
     int lock, rc, status;
@@ -87,8 +102,13 @@ static int run(const struct options *o)
 int main(int argc, char **argv)
 {
     struct options options;
-    int rc = options_parse(argc, argv, &options);
+    int rc;
 
+    fill_standard_descriptors();
+    /* rotad's own child, not for people. */
+    if (argc == 4 && strcmp(argv[1], "--resolve") == 0)
+        return resolver_main(argv[2], argv[3]);
+    rc = options_parse(argc, argv, &options);
     if (rc != 0)
         return rc;
     switch (options.mode) {

@@ -33,8 +33,10 @@ static void child_ended(struct manager *m, pid_t pid, int status)
         run_child_ended(run, status);
     else if (m->probe && probe_child_ended(m->probe, pid, status))
         return;
-    else if (m->reload)
-        (void)reload_child_ended(m->reload, pid, status);
+    else if (m->reload && reload_child_ended(m->reload, pid, status))
+        return;
+    else
+        (void)resolver_child_ended(&m->resolver, pid, status);
 }
 
 /* rotad is a subreaper, so children come that sd-event was never told of: one loop reaps them all.
@@ -154,15 +156,16 @@ int manager_init(struct manager *m, sd_event *event, struct config *config,
                  const struct options *options)
 {
     *m = (struct manager){ .event = event, .options = options };
+    manager_port_init(m);
+    resolver_init(&m->resolver, event);
+    text_copy(m->device, sizeof m->device, config->device);
+    fleet_init(&m->fleet, &m->port, m->device, config->max_running);
     m->generation = calloc(1, sizeof *m->generation);
     if (!m->generation) {
         config_free(config);
         return -ENOMEM;
     }
     m->generation->config = config;
-    manager_port_init(m);
-    text_copy(m->device, sizeof m->device, config->device);
-    fleet_init(&m->fleet, &m->port, m->device, config->max_running);
     m->run_env = (struct run_env){
         .event = event,
         .priority = PRIORITY_RUN,
@@ -182,6 +185,7 @@ void manager_done(struct manager *m)
     manager_free_jobs(m);
     fleet_done(&m->fleet);
     redis_store_free(m->store);
+    resolver_done(&m->resolver);
     health_free(m->health);
     sd_event_source_disable_unref(m->fleet_timer);
     sd_event_source_disable_unref(m->stop_timer);
@@ -225,12 +229,16 @@ static size_t count_good(const struct config *c)
 
 static void say_invalid(const struct config *c)
 {
+    char others[48] = "no other job runs";
+
+    if (count_good(c) > 0)
+        text_format(others, sizeof others, "the other %zu job%s", count_good(c),
+                    count_good(c) == 1 ? " runs" : "s run");
     for (size_t i = 0; i < c->job_count; i++)
         if (c->jobs[i].invalid)
             journal_log(LOG_ERR,
                         (struct journal_field[]){ { "ROTA_JOB", c->jobs[i].name }, { NULL, NULL } },
-                        "%s is invalid, the other %zu job%s: %s", c->jobs[i].name, count_good(c),
-                        count_good(c) == 1 ? " runs" : "s run",
+                        "%s is invalid, %s: %s", c->jobs[i].name, others,
                         c->jobs[i].invalid_why ? c->jobs[i].invalid_why : "memory is short");
 }
 
@@ -250,6 +258,7 @@ static void on_probed(void *context, struct config *config)
 {
     struct manager *m = context;
 
+    /* NULL where there was nobody to probe as: then no job starts either, and each says so. */
     probe_free(m->probe);
     m->probe = NULL;
     m->began = true;
@@ -257,6 +266,17 @@ static void on_probed(void *context, struct config *config)
     manager_say_problems(config);
     if (m->reload_again)
         manager_reload(m);
+}
+
+static int begin_probe(struct manager *m)
+{
+    struct probe_env env = { .event = m->event, .user = &m->user, .done = on_probed, .context = m };
+
+    if (manager_find_user(m) < 0) {
+        on_probed(m, m->generation->config);
+        return 0;
+    }
+    return probe_new(&env, m->generation->config, &m->probe);
 }
 
 int manager_begin(struct manager *m)
@@ -267,12 +287,13 @@ int manager_begin(struct manager *m)
     manager_update_status(m);
     (void)health_ready(m->health);
     if (c->job_count == 0) {
-        journal_log(LOG_INFO, NULL, "no jobs yet; ready as %s", m->device);
+        if (c->problems.errors == 0)
+            journal_log(LOG_INFO, NULL, "no jobs yet; ready as %s", m->device);
         manager_say_problems(c);
         m->began = true;
         return 0;
     }
-    return probe_new(m->event, c, on_probed, m, &m->probe);
+    return begin_probe(m);
 }
 
 /* --- stop --- */
@@ -354,7 +375,8 @@ static void take_new_config(struct manager *m)
         journal_log(LOG_ERR, NULL, "reload: %s; the old configuration stays", strerror(-rc));
         return;
     }
-    fixed = config_fixed_change(m->generation->config, config);
+    /* Before the first job nothing of it is in use. */
+    fixed = m->store ? config_fixed_change(m->generation->config, config) : NULL;
     if (config->problems.errors > 0)
         journal_log(LOG_ERR, NULL,
                     "reload: the files have changed meanwhile; the old configuration stays");
@@ -369,6 +391,7 @@ static void take_new_config(struct manager *m)
         return;
     }
     m->fleet.slots = m->generation->config->max_running;
+    fleet_slot_freed(&m->fleet, clock_boot());
     journal_set_level(m->generation->config->log_level);
     m->jobs_stale = true;
     journal_log(LOG_NOTICE, NULL, "reloaded: %zu job%s", m->generation->config->job_count,

@@ -10,8 +10,10 @@
 #include "supervisor/health.h"
 #include "supervisor/options.h"
 #include "supervisor/probe.h"
+#include "supervisor/resolver.h"
 #include "supervisor/run.h"
 #include "supervisor/words.h"
+#include "supervisor/words_fault.h"
 #include "supervisor/worker_user.h"
 
 /* What may wait for what in the loop: the lower number goes first. */
@@ -56,9 +58,9 @@ struct manager {
     struct fleet fleet;
     sd_event_source *fleet_timer;
     struct redis_store *store; /* NULL while there was never a job */
-    struct words_link link_words;
-    enum redis_link_state link_state;
-    struct boot link_since; /* WAITING: when the outage began */
+    struct resolver resolver;
+    struct words_fault_link link_words;
+    struct words_fault fault; /* of all jobs */
     struct device_job *jobs;
     struct run_entry *runs;
     struct probe *probe;
@@ -105,6 +107,8 @@ bool manager_is_ours(void *context, pid_t pid);
 void manager_run_over(void *context, struct run *run);
 int manager_job_timer(struct device_job *d);
 int manager_fleet_timer(struct manager *m);
+/* As whom workers and probes run, found and said once. 0 or -errno: then no plugin is loaded. */
+int manager_find_user(struct manager *m);
 /* The store and the workers' user, if they are not there yet: with the first job, so that no jobs
  * means no traffic. */
 int manager_prepare(struct manager *m);

@@ -84,6 +84,15 @@ static void follow(struct device_job *d)
     job_respecify(&d->job, &now->spec);
 }
 
+/* An older run's guard may outlive a newer run. */
+static bool has_run(const struct device_job *d)
+{
+    for (const struct run_entry *e = d->manager->runs; e; e = e->next)
+        if (e->owner == d)
+            return true;
+    return false;
+}
+
 static void remove_those_off(struct manager *m)
 {
     struct device_job *next;
@@ -91,7 +100,7 @@ static void remove_those_off(struct manager *m)
     for (struct device_job *d = m->jobs; d; d = next) {
         next = d->next;
         follow(d);
-        if (d->job.state == JOB_OFF && !d->run)
+        if (d->job.state == JOB_OFF && !has_run(d))
             device_job_free(d);
     }
 }
@@ -116,16 +125,25 @@ static void add_those_missing(struct manager *m)
     }
 }
 
-/* Nothing runs any more, and only the store is still to be told: one time-out is enough for that.
- */
+/* A success that is not recorded makes the turn run again, so it is repeated for as long as its
+ * lease lasts (promise 1). */
+static bool owes_success(const struct job *j)
+{
+    return j->state == JOB_CLOSING && outcome_settles(j->lease.end.outcome);
+}
+
+/* Nothing runs any more, and only the store is still to be told: one connection and one reply are
+ * enough for what others would find out by themselves. */
 static void hurry(struct manager *m)
 {
-    int64_t wait_ms = m->generation->config->redis.command_timeout_ms;
-    struct boot until = boot_add(clock_boot(), wait_ms);
+    const struct redis_config *r = &m->generation->config->redis;
+    struct boot until = boot_add(clock_boot(), r->connect_timeout_ms + r->command_timeout_ms);
 
-    if (m->runs || m->stop_at.ms <= until.ms)
-        return;
-    manager_stop_at(m, until);
+    for (const struct device_job *d = m->jobs; d; d = d->next)
+        if (owes_success(&d->job))
+            until = boot_max(until, lease_expiry(&d->job.lease));
+    if (!m->runs && until.ms < m->stop_at.ms)
+        manager_stop_at(m, until);
 }
 
 void manager_settle(struct manager *m)
@@ -147,8 +165,12 @@ void manager_settle(struct manager *m)
 
 void manager_free_jobs(struct manager *m)
 {
+    struct device_job *next;
+
     while (m->runs)
         manager_run_over(m, m->runs->run);
-    while (m->jobs)
-        device_job_free(m->jobs);
+    for (struct device_job *d = m->jobs; d; d = next) {
+        next = d->next;
+        device_job_free(d);
+    }
 }

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 static struct device_job *device_job_of(struct job *job)
@@ -112,19 +113,27 @@ static void cancel(void *context, struct store_call *call)
         redis_store_cancel(m->store, call);
 }
 
-static void link_changed(void *context, enum redis_link_state state, const char *endpoint,
-                         const char *reason, int64_t window_ms)
+static void link_changed(void *context, const struct redis_link_change *change)
 {
     struct manager *m = context;
-    struct boot now = clock_boot();
 
-    if (state == REDIS_LINK_WAITING && m->link_since.ms == 0)
-        m->link_since = now;
-    if (state == REDIS_LINK_UP)
-        m->link_since.ms = 0;
-    m->link_state = state;
     m->status_stale = true;
-    words_link(&m->link_words, state, endpoint, reason, window_ms, m->fleet.missed, now);
+    words_fault_link(&m->link_words, change, m->fleet.missed, clock_boot());
+}
+
+static int resolve(void *context, const char *host, uint16_t port, struct redis_lookup *lookup)
+{
+    struct manager *m = context;
+
+    return resolver_ask(&m->resolver, host, port, lookup);
+}
+
+static void resolve_cancel(void *context, struct redis_lookup *lookup)
+{
+    struct manager *m = context;
+
+    (void)lookup;
+    resolver_cancel(&m->resolver);
 }
 
 static int open_store(struct manager *m)
@@ -135,6 +144,8 @@ static int open_store(struct manager *m)
                                    .priority = PRIORITY_STORE,
                                    .random = fill_random,
                                    .watch = link_changed,
+                                   .resolve = resolve,
+                                   .resolve_cancel = resolve_cancel,
                                    .context = m };
     CLEANUP_FREE struct redis_endpoint *endpoints = NULL;
 
@@ -161,15 +172,33 @@ static int open_store(struct manager *m)
             .command_timeout_ms = r->command_timeout_ms,
             .backoff_min_ms = r->backoff_min_ms,
             .backoff_max_ms = r->backoff_max_ms,
+            .keepalive_ms = r->keepalive_ms,
         },
         &env, &m->store);
 }
 
+int manager_find_user(struct manager *m)
+{
+    int rc;
+
+    if (m->user_known)
+        return 0;
+    rc = worker_user_find(m->generation->config, &m->user);
+    if (rc < 0) {
+        journal_log(LOG_ERR, NULL, "the user of the jobs cannot be found: %s", strerror(-rc));
+        return rc;
+    }
+    worker_user_say(m->generation->config, &m->user);
+    m->user_known = true;
+    return 0;
+}
+
 int manager_prepare(struct manager *m)
 {
-    if (!m->user_known)
-        worker_user_find(m->generation->config, &m->user);
-    m->user_known = true;
+    int rc = manager_find_user(m);
+
+    if (rc < 0)
+        return rc;
     return m->store ? 0 : open_store(m);
 }
 
@@ -219,7 +248,8 @@ bool manager_is_ours(void *context, pid_t pid)
     for (const struct run_entry *e = m->runs; e; e = e->next)
         if (run_pid(e->run) == pid)
             return true;
-    return (m->probe && probe_owns(m->probe, pid)) || (m->reload && reload_pid(m->reload) == pid);
+    return resolver_pid(&m->resolver) == pid || (m->probe && probe_owns(m->probe, pid)) ||
+           (m->reload && reload_pid(m->reload) == pid);
 }
 
 static void extend(void *context, struct job *job)
@@ -245,7 +275,10 @@ static void report(void *context, struct job *job, const struct report *r)
     m->status_stale = true;
     if (r->kind == REPORT_STATE && r->to == JOB_OFF)
         m->jobs_stale = true;
-    words_report(job, r, job ? &device_job_of(job)->fault : NULL, clock_boot());
+    if (r->kind == REPORT_UNANSWERED || r->kind == REPORT_ANSWERED)
+        words_fault_report(job, r, job ? &device_job_of(job)->fault : &m->fault, &m->fault);
+    else
+        words_report(job, r, clock_boot());
 }
 
 void manager_port_init(struct manager *m)

@@ -29,7 +29,7 @@ void options_print_help(FILE *out)
           "\n"
           "  -c, --config FILE   read FILE and the jobs.d folder beside it, instead of\n"
           "                      /etc/rota/rotad.conf and its three jobs.d folders\n"
-          "  --runtime-dir DIR   folder for the control socket (default /run/rota;\n"
+          "  --runtime-dir DIR   folder of this one rotad's lock (default /run/rota;\n"
           "                      $RUNTIME_DIRECTORY goes before it)\n"
           "  --check             read the configuration, probe the plugins, say what is\n"
           "                      wrong and when each job is due; exit 78 on a mistake\n"
@@ -99,7 +99,6 @@ static int take_option(struct options *o, int option, char **argv)
     case 'c':
         return take_value('c', &o->config_file);
     case OPTION_RUNTIME_DIR:
-        o->runtime_dir_given = true;
         return take_value(OPTION_RUNTIME_DIR, &o->runtime_dir);
     case OPTION_CHECK:
         return set_mode(o, MODE_CHECK);

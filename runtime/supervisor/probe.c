@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "ipc/frame.h"
 #include "ipc/messages.h"
+#include "supervisor/leftovers.h"
 #include "supervisor/process.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 
 /* Lateness that a deadline of seconds bears, for fewer wake-ups. */
 #define TIMER_ACCURACY_US 100000
+/* What a START may have besides what a PROBE has: what was accepted must be fit to be started. */
+#define START_SPARE 1024
 
 /* One question is out at a time, so a guard's socket always has room, and the answer needs no
  * matching. */
@@ -39,11 +42,9 @@ struct guard {
 };
 
 struct probe {
-    sd_event *event;
+    struct probe_env env;
     sd_event_source *step; /* starts guards, and says done: both from the loop only */
     struct config *config;
-    probe_done *done;
-    void *context;
     struct guard *guards; /* one a distinct plugin file */
     size_t count;
     struct frame frame;
@@ -74,13 +75,15 @@ static void close_guard(struct guard *g)
 }
 
 /* A guard that is killed is not waited for: a process in uninterruptible sleep must not keep
- * the jobs back. */
+ * the jobs back. Its tree first: what is below it is known only while it lives. */
 static void end_guard(struct guard *g)
 {
     close_guard(g);
     g->timer = sd_event_source_disable_unref(g->timer);
-    if (g->pid > 0)
+    if (g->pid > 0) {
+        leftovers_kill_below(g->pid);
         kill(g->pid, SIGKILL);
+    }
     g->state = GUARD_OVER;
     wake_step(g->probe);
 }
@@ -105,15 +108,23 @@ static int arm(struct guard *g)
 
 static int send_question(struct guard *g, const struct job_config *job)
 {
+    const struct worker_user *u = g->probe->env.user;
     struct message_probe m = {
         .plugin_path = g->plugin_path,
         .job = job->name,
         .index = (uint32_t)g->job,
+        .switch_user = u->other,
+        .uid = u->user.uid,
+        .gid = u->user.gid,
+        .user = u->user.name,
+        .home = u->user.home,
         .params = job->params,
         .param_count = job->param_count,
     };
 
     message_pack_probe(&g->probe->frame, &m);
+    if (g->probe->frame.length > FRAME_MAX - START_SPARE)
+        return -EMSGSIZE;
     return frame_send(g->fd, &g->probe->frame);
 }
 
@@ -129,7 +140,7 @@ static void ask(struct guard *g)
             break;
         config_job_problem(g->probe->config, job, -1,
                            "params are longer than %d KiB together; put long texts into a file",
-                           FRAME_MAX / 1024);
+                           (FRAME_MAX - START_SPARE) / 1024);
         g->job++;
     }
     if (!job) {
@@ -194,7 +205,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *context
     (void)events;
     if (r == 0)
         ask(g);
-    else if (r == -EPIPE || r == -ECONNRESET)
+    else if (r == -EPIPE)
         g->io = sd_event_source_disable_unref(g->io); /* its exit status says more */
     else if (r != -EAGAIN)
         fail_guard(g, "rota-guard sent something else than an answer");
@@ -204,12 +215,18 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *context
 static int on_timer(sd_event_source *source, uint64_t due_us, void *context)
 {
     char silence[UNITS_SIZE], why[96];
+    struct guard *g = context;
 
     (void)source;
     (void)due_us;
+    /* Where this process itself was late, the answer may be there. */
+    if (g->state == GUARD_ASKED && take_answer(g) == 0) {
+        ask(g);
+        return 0;
+    }
     units_say_duration(PROBE_SILENCE_MS, silence, sizeof(silence));
     text_format(why, sizeof(why), "rota-guard gave no answer within %s", silence);
-    fail_guard(context, why);
+    fail_guard(g, why);
     return 0;
 }
 
@@ -218,13 +235,13 @@ static int watch_guard(struct guard *g)
     struct probe *p = g->probe;
     int r;
 
-    r = sd_event_add_io(p->event, &g->io, g->fd, EPOLLIN, on_io, g);
+    r = sd_event_add_io(p->env.event, &g->io, g->fd, EPOLLIN, on_io, g);
     if (r < 0)
         return r;
     r = sd_event_source_set_description(g->io, "probe");
     if (r < 0)
         return r;
-    r = sd_event_add_time_relative(p->event, &g->timer, CLOCK_BOOTTIME,
+    r = sd_event_add_time_relative(p->env.event, &g->timer, CLOCK_BOOTTIME,
                                    PROBE_SILENCE_MS * UINT64_C(1000), TIMER_ACCURACY_US, on_timer,
                                    g);
     return r < 0 ? r : sd_event_source_set_description(g->timer, "probe's end");
@@ -268,7 +285,7 @@ static int on_step(sd_event_source *source, void *context)
     if (over == p->count) {
         /* Those that failed at once have woken this source again. */
         sd_event_source_set_enabled(p->step, SD_EVENT_OFF);
-        p->done(p->context, p->config);
+        p->env.done(p->env.context, p->config);
     }
     return 0;
 }
@@ -293,23 +310,20 @@ static void list_plugins(struct probe *p)
     }
 }
 
-int probe_new(sd_event *event, struct config *config, probe_done *done, void *context,
-              struct probe **ret_probe)
+int probe_new(const struct probe_env *env, struct config *config, struct probe **ret_probe)
 {
     struct probe *p = calloc(1, sizeof(*p));
     int r = -ENOMEM;
 
     if (!p)
         return -ENOMEM;
-    p->event = event;
+    p->env = *env;
     p->config = config;
-    p->done = done;
-    p->context = context;
     p->guards = calloc(config->job_count + 1, sizeof(*p->guards));
     if (!p->guards)
         goto fail;
     list_plugins(p);
-    r = sd_event_add_defer(event, &p->step, on_step, p);
+    r = sd_event_add_defer(env->event, &p->step, on_step, p);
     if (r < 0)
         goto fail;
     r = sd_event_source_set_description(p->step, "probe's step");

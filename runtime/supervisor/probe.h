@@ -8,6 +8,7 @@
 #ifndef ROTA_SUPERVISOR_PROBE_H
 #define ROTA_SUPERVISOR_PROBE_H
 #include "config/config.h"
+#include "supervisor/worker_user.h"
 #include <stdbool.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
@@ -25,10 +26,16 @@ struct probe;
 /* Called once, from the loop, never from probe_new. The probe may be freed in it. */
 typedef void probe_done(void *context, struct config *config);
 
+struct probe_env {
+    sd_event *event;
+    const struct worker_user *user; /* who runs what is in the files, as at a run; outlives it */
+    probe_done *done;
+    void *context;
+};
+
 /* Begins to probe all valid jobs of `config`, which must outlive the probe and stay where it
  * is; problems go into it by config_job_problem(). 0, -ENOMEM, or an error of sd-event. */
-int probe_new(sd_event *event, struct config *config, probe_done *done, void *context,
-              struct probe **ret_probe);
+int probe_new(const struct probe_env *env, struct config *config, struct probe **ret_probe);
 /* Whoever reaps children tells of each one. True where it was one of this probe's. */
 bool probe_child_ended(struct probe *p, pid_t pid, int status);
 /* Whether this is one of its guards that was not yet reaped. */

@@ -128,12 +128,23 @@ static int add_check_files(posix_spawn_file_actions_t *files, int words)
     return -r;
 }
 
-int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid)
+static int add_resolver_files(posix_spawn_file_actions_t *files, int answer)
 {
-    /* argv's strings are not const in C, and posix_spawn does not write to them. */
-    char file_option[] = "-c";
-    char *const argv[] = { (char[]){ "rotad" }, (char[]){ "--check" },
-                           config_file ? file_option : NULL, (char *)(uintptr_t)config_file, NULL };
+    int r = posix_spawn_file_actions_adddup2(files, answer, STDOUT_FILENO);
+
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
+    return -r;
+}
+
+/* This same program, with the writing end of a pipe for `add`. */
+static int spawn_self(char *const argv[], int (*add)(posix_spawn_file_actions_t *files, int theirs),
+                      int *ret_fd, pid_t *ret_pid)
+{
     CLEANUP_CLOSE int ours = -1, theirs = -1;
     int ends[2], r;
 
@@ -143,10 +154,30 @@ int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid)
     theirs = ends[1];
     if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
-    r = spawn("/proc/self/exe", argv, add_check_files, theirs, ret_pid);
+    r = spawn("/proc/self/exe", argv, add, theirs, ret_pid);
     if (r == 0)
         *ret_fd = cleanup_take_fd(&ours);
     return r;
+}
+
+int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid)
+{
+    /* argv's strings are not const in C, and posix_spawn does not write to them. */
+    char file_option[] = "-c";
+    char *const argv[] = { (char[]){ "rotad" }, (char[]){ "--check" },
+                           config_file ? file_option : NULL, (char *)(uintptr_t)config_file, NULL };
+
+    return spawn_self(argv, add_check_files, ret_fd, ret_pid);
+}
+
+int process_spawn_resolver(const char *host, uint16_t port, int *ret_fd, pid_t *ret_pid)
+{
+    char number[8];
+    char *const argv[] = { (char[]){ "rotad" }, (char[]){ "--resolve" }, (char *)(uintptr_t)host,
+                           number, NULL };
+
+    text_format(number, sizeof number, "%u", port);
+    return spawn_self(argv, add_resolver_files, ret_fd, ret_pid);
 }
 
 /* Cuts the last component off: "/a/b" becomes "/a". */

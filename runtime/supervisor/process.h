@@ -2,6 +2,7 @@
  * supervisor/process.h: starting rota-guard, with nothing of ours in it. */
 #ifndef ROTA_SUPERVISOR_PROCESS_H
 #define ROTA_SUPERVISOR_PROCESS_H
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Starts `guard_path` as "rota-guard MODE [NAME]". mode: "--run" or "--probe"; name: the job's,
@@ -16,6 +17,11 @@ int process_spawn_guard(const char *guard_path, const char *mode, const char *na
 /* Starts this same program as `rotad --check [-c config_file]`. *ret_fd is the end of a pipe that
  * its stderr goes to (close-on-exec, non-blocking; the caller's). 0 or -errno. */
 int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid);
+
+/* Starts this same program as `rotad --resolve host port`. *ret_fd is the end of a pipe that its stdout
+ * goes to (close-on-exec, non-blocking; the caller's); it has no other descriptor but /dev/null. 0 or
+ * -errno. */
+int process_spawn_resolver(const char *host, uint16_t port, int *ret_fd, pid_t *ret_pid);
 
 /* Where rota-guard is: in libexec where this program runs from sbin as installed, else the one
  * of the same build folder. Found once; valid for the life of the process. */

@@ -42,6 +42,8 @@ struct run {
     sd_event_source *wall;      /* D + M/2, then the rounds of killing */
     struct boot spawned, swept; /* KILLED, SWEEPING: since when */
     bool unclean;               /* job_ended() was told so */
+    bool started;               /* STARTED came: there was a worker */
+    bool stillborn;             /* the guard gave up before there was one */
     char death[64];             /* how the guard died */
     int permille;
     char progress[256];
@@ -142,7 +144,7 @@ static void on_ended(struct run *r)
 static void tell_broken(struct run *r, bool clean)
 {
     tell_end(r, &(struct run_end){
-                    .exit = RUN_BROKE,
+                    .exit = r->stillborn && clean ? RUN_UNSTARTED : RUN_BROKE,
                     .ran_ms = boot_between(r->spawned, clock_boot()),
                     .clean = clean,
                     .detail = r->death,
@@ -181,6 +183,7 @@ static void on_started(struct run *r)
     if (message_unpack_started(&frame, &m) < 0)
         return;
     FAULT_POINT(run_hears_of_the_start);
+    r->started = true;
     job_started(r->job, clock_boot(), m.started);
 }
 
@@ -306,24 +309,33 @@ static int on_wall(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
+static void note_death(struct run *r, int status)
+{
+    if (WIFSIGNALED(status))
+        text_format(r->death, sizeof r->death, "its guard was killed by signal %d",
+                    WTERMSIG(status));
+    else
+        text_format(r->death, sizeof r->death, "its guard ended with status %d and no word",
+                    WEXITSTATUS(status));
+}
+
 void run_child_ended(struct run *r, int status)
 {
     FAULT_POINT(run_reaped_the_guard);
     r->pid = 0;
     while (read_frames(r)) /* its last words may still be in the socket */
         ;
-    if (r->phase == RUN_TOLD) {
+    /* One that ends well after an unclean end has seen the last of its tree. */
+    if (r->phase == RUN_TOLD &&
+        (!r->unclean || (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS))) {
         if (r->unclean)
             job_emptied(r->job, clock_boot());
         be_over(r);
         return;
     }
-    if (r->phase == RUN_ALIVE && WIFSIGNALED(status))
-        text_format(r->death, sizeof r->death, "its guard was killed by signal %d",
-                    WTERMSIG(status));
-    else if (r->phase == RUN_ALIVE)
-        text_format(r->death, sizeof r->death, "its guard ended with status %d and no word",
-                    WEXITSTATUS(status));
+    r->stillborn = !r->started && WIFEXITED(status) && WEXITSTATUS(status) != EXIT_SUCCESS;
+    if (r->phase != RUN_KILLED)
+        note_death(r, status);
     r->phase = RUN_SWEEPING;
     r->swept = clock_boot();
     sweep(r);
@@ -331,7 +343,7 @@ void run_child_ended(struct run *r, int status)
 
 /* --- orders to the guard --- */
 
-static void send_start(struct run *r, const struct job_config *config)
+static int send_start(struct run *r, const struct job_config *config)
 {
     const struct job *j = r->job;
     const struct timing *t = &j->spec->timing;
@@ -359,7 +371,7 @@ static void send_start(struct run *r, const struct job_config *config)
                                    .params = config->params,
                                    .param_count = config->param_count,
                                });
-    send_order(r);
+    return frame_send(r->fd, &order);
 }
 
 static int watch(struct run *r)
@@ -399,11 +411,13 @@ int run_new(const struct run_env *env, struct job *job, const struct job_config 
         goto fail;
     FAULT_POINT(run_spawned);
     rc = watch(r);
-    if (rc < 0) {
+    if (rc >= 0)
+        rc = send_start(r, config);
+    if (rc < 0 && rc != -EPIPE) {
         /* It has no order yet, sees the end of file and goes; the loop reaps it as a stranger. */
         goto fail;
     }
-    send_start(r, config);
+    /* -EPIPE: it is dead; how it died comes with its exit status, and is the better reason. */
     FAULT_POINT(run_sent_the_start);
     *ret_run = r;
     return 0;

@@ -13,7 +13,6 @@
 struct context {
     const struct job *job;
     const struct report *report;
-    struct words_fault *fault;
     struct boot now;
     char text[WORDS_FOREIGN_SIZE];
     char device[DEVICE_NAME_MAX + 16];
@@ -98,6 +97,12 @@ static void say_takeover(const struct context *c)
 {
     char silent[UNITS_SIZE];
 
+    if (c->job->spec->timing.renew_ms <= 0) {
+        SAY(c, LOG_NOTICE,
+            "%s: taken over from %s, whose lease has run out; attempt %" PRIu32 " of %" PRIu32,
+            NAME(c), c->device, ATTEMPT(c));
+        return;
+    }
     SAY(c, LOG_NOTICE,
         "%s: taken over from %s, which stopped renewing %s ago; attempt %" PRIu32 " of %" PRIu32,
         NAME(c), c->device, units_say_duration(c->report->silent_ms, silent, sizeof silent),
@@ -107,15 +112,15 @@ static void say_takeover(const struct context *c)
 static void say_lost(const struct context *c)
 {
     const struct lease *l = &c->job->lease;
-    char silent[UNITS_SIZE], free_at[WORDS_INSTANT_SIZE];
+    char silent[UNITS_SIZE], free_at[WORDS_INSTANT_SIZE], then[96] = "it was the last attempt";
     int64_t since = boot_between(l->confirmed, c->now);
     struct wall expiry = wall_add(wall_now(c), boot_between(c->now, lease_expiry(l)));
 
-    SAY(c, LOG_ERR,
-        "%s: stopped after %s, because the lock could not be renewed for %s; another device may "
-        "run it from %s on",
-        NAME(c), c->ran, units_say_duration(since, silent, sizeof silent),
-        words_instant(expiry, wall_now(c), free_at, sizeof free_at));
+    if (l->attempt < c->job->spec->attempts)
+        text_format(then, sizeof then, "another device may run it from %s on",
+                    words_instant(expiry, wall_now(c), free_at, sizeof free_at));
+    SAY(c, LOG_ERR, "%s: stopped after %s, because the lock could not be renewed for %s; %s",
+        NAME(c), c->ran, units_say_duration(since, silent, sizeof silent), then);
 }
 
 static void say_overrun(const struct context *c)
@@ -137,7 +142,6 @@ static int ended_level(enum outcome o)
     case OUTCOME_STOPPED:
         return LOG_INFO;
     case OUTCOME_DECLINED:
-    case OUTCOME_UNSTARTED:
         return LOG_NOTICE;
     default:
         return LOG_WARNING;
@@ -172,15 +176,18 @@ static void say_given_up(const struct context *c)
     char until[WORDS_INSTANT_SIZE];
     struct wall next = schedule_next(&c->job->spec->schedule, c->job->turn);
     bool mine = c->report->text != NULL;
+    char last[WORDS_FOREIGN_SIZE + 8] = "";
 
+    if (c->text[0])
+        text_format(last, sizeof last, ", \"%s\"", c->text);
     words_instant(next, wall_now(c), until, sizeof until);
     if (mine && c->report->outcome == OUTCOME_REFUSED)
-        SAY(c, LOG_ERR, "%s: given up until %s, since trying again cannot help: \"%s\"", NAME(c),
-            until, c->text);
+        SAY(c, LOG_ERR, "%s: given up until %s, since trying again cannot help%s", NAME(c), until,
+            last);
     else if (mine)
         SAY(c, LOG_ERR,
-            "%s: given up until %s after attempt %" PRIu32 " of %" PRIu32 "; last: %s, \"%s\"",
-            NAME(c), until, ATTEMPT(c), outcome_name(c->report->outcome), c->text);
+            "%s: given up until %s after attempt %" PRIu32 " of %" PRIu32 "; last: %s%s", NAME(c),
+            until, ATTEMPT(c), outcome_name(c->report->outcome), last);
     else
         SAY(c, LOG_ERR, "%s: given up until %s, since its attempts are used up", NAME(c), until);
 }
@@ -226,8 +233,10 @@ static void say_too_late(const struct context *c)
 {
     char allowed[UNITS_SIZE];
 
-    SAY(c, LOG_WARNING, "%s: the turn of %s is more than catch_up (%s) late and is left out",
-        NAME(c), c->turn, units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed));
+    /* A turn that was never asked for here may well be done: no news at each start. */
+    SAY(c, c->report->asked ? LOG_WARNING : LOG_DEBUG,
+        "%s: the turn of %s is more than catch_up (%s) late and is left out", NAME(c), c->turn,
+        units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed));
 }
 
 static void say_spare(const struct context *c)
@@ -254,20 +263,6 @@ static void say_regained(const struct context *c)
 {
     SAY(c, LOG_WARNING,
         "%s: its lock was gone from Redis, nobody had taken it, and it is taken back", NAME(c));
-}
-
-static void say_unanswered(const struct context *c)
-{
-    static const char *const verbs[] = { "time", "acquire", "renew", "finish" };
-    /* Only a grant is of no use when it is late; the others say what they are. */
-    const char *why = c->text[0] ? c->text : "the answer came too late to be used";
-    struct words_fault *f = c->fault;
-
-    if (f->said && text_equal(f->text, why))
-        return;
-    f->said = true;
-    text_copy(f->text, sizeof f->text, why);
-    SAY(c, LOG_WARNING, "%s: %s: %s; it is tried again", NAME(c), verbs[c->report->verb], why);
 }
 
 static void say_stuck(const struct context *c)
@@ -310,40 +305,27 @@ static sentence *const sentences[] = {
     [REPORT_TAKEN] = say_taken,
     [REPORT_RENEWED] = say_renewed,
     [REPORT_REGAINED] = say_regained,
-    [REPORT_UNANSWERED] = say_unanswered,
     [REPORT_STUCK] = say_stuck,
     [REPORT_UNSTUCK] = say_unstuck,
     [REPORT_STILLBORN] = say_stillborn,
     [REPORT_ILLEGAL] = say_illegal,
 };
 
-static void say_fleet(const struct report *r)
+static void say_jump(const struct report *r)
 {
     char by[UNITS_SIZE];
     int64_t ms = r->moved_ms;
 
-    if (r->kind == REPORT_CLOCK_JUMP)
-        journal_log(LOG_WARNING, NULL, "the fleet's clock (Redis's) went %s by %s at once",
-                    ms < 0 ? "back" : "forward",
-                    units_say_duration(ms < 0 ? -ms : ms, by, sizeof by));
-    else
-        journal_log(LOG_WARNING, NULL, "Redis did not tell its time: %s; jobs wait",
-                    r->text ? r->text : "no answer");
+    journal_log(LOG_WARNING, NULL, "the fleet's clock (Redis's) went %s by %s at once",
+                ms < 0 ? "back" : "forward", units_say_duration(ms < 0 ? -ms : ms, by, sizeof by));
 }
 
-/* What came of an answer shows that the fault before it is over. */
-static bool shows_answer(enum report_kind kind)
+void words_report(const struct job *job, const struct report *r, struct boot now)
 {
-    return kind == REPORT_ENDED || kind == REPORT_PASSED || kind == REPORT_STARTED;
-}
-
-void words_report(const struct job *job, const struct report *r, struct words_fault *fault,
-                  struct boot now)
-{
-    struct context c = { .job = job, .report = r, .fault = fault, .now = now };
+    struct context c = { .job = job, .report = r, .now = now };
 
     if (!job) {
-        say_fleet(r);
+        say_jump(r);
         return;
     }
     if (r->text)
@@ -353,10 +335,6 @@ void words_report(const struct job *job, const struct report *r, struct words_fa
     units_say_duration(r->ran_ms, c.ran, sizeof c.ran);
     if (job->fleet->clock.known)
         words_instant(job->turn, wall_now(&c), c.turn, sizeof c.turn);
-    if (fault->said && shows_answer(r->kind)) {
-        fault->said = false;
-        SAY(&c, LOG_NOTICE, "%s: Redis answers it again", job->spec->name);
-    }
     sentences[r->kind](&c);
 }
 
@@ -371,39 +349,4 @@ void words_output(const struct job *job, int level, const char *text, uint32_t d
     if (text[0] != '\0')
         journal_log(level, fields, "%s| %s", job->spec->name,
                     text_escape(line, sizeof line, text, strlen(text)));
-}
-
-static void say_link_up(struct words_link *w, const char *endpoint, uint64_t missed,
-                        struct boot now)
-{
-    char after[UNITS_SIZE];
-
-    if (!w->down)
-        return;
-    w->down = false;
-    units_say_duration(boot_between(w->since, now), after, sizeof after);
-    if (missed > w->missed_before)
-        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turns were missed",
-                    endpoint, after, missed - w->missed_before);
-    else
-        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; no turn was missed", endpoint,
-                    after);
-}
-
-void words_link(struct words_link *w, enum redis_link_state state, const char *endpoint,
-                const char *reason, int64_t window_ms, uint64_t missed, struct boot now)
-{
-    char next[UNITS_SIZE], why[WORDS_FOREIGN_SIZE];
-
-    if (state == REDIS_LINK_UP)
-        say_link_up(w, endpoint, missed, now);
-    if (state != REDIS_LINK_WAITING || w->down)
-        return;
-    w->down = true;
-    w->since = now;
-    w->missed_before = missed;
-    reason = reason ? reason : "no reply";
-    text_escape(why, sizeof why, reason, strlen(reason));
-    journal_log(LOG_ERR, NULL, "%s does not answer (%s); jobs wait; next try within %s", endpoint,
-                why, units_say_duration(window_ms, next, sizeof next));
 }

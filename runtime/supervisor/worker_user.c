@@ -2,6 +2,7 @@
 #include "supervisor/worker_user.h"
 #include "base/text.h"
 #include "supervisor/journal.h"
+#include <errno.h>
 #include <unistd.h>
 
 #define WORKER_USER_DEFAULT "rota-job"
@@ -15,16 +16,33 @@ static void take_own(struct worker_user *w)
     text_format(w->user.name, sizeof w->user.name, "%u", (unsigned)geteuid());
 }
 
-void worker_user_find(const struct config *c, struct worker_user *ret_user)
+static int as_root(const struct config *c, struct worker_user *ret_user)
 {
     const char *wanted = c->job_user ? c->job_user : WORKER_USER_DEFAULT;
+    int r = user_by_name(wanted, &ret_user->user);
 
-    if (geteuid() == 0 && user_by_name(wanted, &ret_user->user) == 0) {
-        ret_user->other = ret_user->user.uid != 0;
-        return;
+    if (r == -ENOENT && !c->job_user) {
+        take_own(ret_user);
+        return 0;
     }
-    take_own(ret_user);
+    ret_user->other = r == 0 && ret_user->user.uid != 0;
+    return r;
+}
+
+int worker_user_find(const struct config *c, struct worker_user *ret_user)
+{
     if (geteuid() == 0)
+        return as_root(c, ret_user);
+    take_own(ret_user);
+    return 0;
+}
+
+void worker_user_say(const struct config *c, const struct worker_user *w)
+{
+    if (geteuid() != 0 && c->job_user && !text_equal(c->job_user, w->user.name))
+        journal_log(LOG_WARNING, NULL, "job_user is %s, but rotad is not root: jobs run as %s",
+                    c->job_user, w->user.name);
+    if (geteuid() == 0 && !c->job_user && !w->other)
         journal_log(LOG_WARNING, NULL, "there is no user %s: jobs run as %s, with all its rights",
-                    wanted, ret_user->user.name);
+                    WORKER_USER_DEFAULT, w->user.name);
 }

@@ -11,7 +11,11 @@ struct worker_user {
     struct user user;
 };
 
-/* job_user of the configuration where rotad is root and that user exists, else rotad's own, which
- * is said. */
-void worker_user_find(const struct config *c, struct worker_user *ret_user);
+/* job_user of the configuration, else rota-job, where rotad is root; rotad's own where it is not,
+ * or where nobody named a user and there is no rota-job. 0; -ENOENT where the user
+ * that was named is not there, or -errno where /etc/passwd cannot be read: then no job may start,
+ * since it would have rotad's rights. */
+int worker_user_find(const struct config *c, struct worker_user *ret_user);
+/* Says in the journal where it is rotad's own against what was meant. */
+void worker_user_say(const struct config *c, const struct worker_user *w);
 #endif

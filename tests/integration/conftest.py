@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: MIT
 import pytest
 
+from fault_proxy import FaultProxy
 from fleet import Fleet
 from redis_server import RedisServer
+from resp import SCRIPTS
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes minutes; only quickstart test --all runs it")
+
+
+def pytest_collection_modifyitems(items):
+    """The longest begin first: who runs them side by side then waits for nobody at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture
@@ -13,6 +24,16 @@ def redis_server():
         yield server.start()
     finally:
         server.close()
+
+
+@pytest.fixture
+def proxy(redis_server):
+    """Between that Redis, which knows the scripts already, and the devices with redis_by()."""
+    with redis_server.client() as client:
+        for script in SCRIPTS.glob("*.lua"):
+            client.script_load(script.read_text())
+    with FaultProxy(redis_server.socket) as the_proxy:
+        yield the_proxy
 
 
 @pytest.fixture

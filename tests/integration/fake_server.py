@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A server that says what the test wants, to every command, by a list of rules; the first that fits answers.
+"""A server that answers by the test's rules, of which the first that fits is taken.
 
     with FakeServer() as server:                       # server.address goes into the configuration
         server.rule("acquire", error("LOADING Redis is loading the dataset in memory"), times=2)
@@ -190,8 +190,8 @@ class FakeServer:
     def rule(self, kind, answer, times=None):
         """What to say to commands of the kind ("": any), so many times, else for ever.
 
-        The answer: bytes; what silence(), drip(), endless(), closing() or resetting() made; or a function
-        of the command's words that gives one of these. It comes after the rules that stand already.
+        The answer: bytes; what silence(), drip(), endless(), closing() or resetting() made; or a
+        function of the command's words that gives one of these. The rule comes after the others.
         """
         with self.lock:
             self.rules.append(Rule(kind, answer, times))
@@ -209,8 +209,9 @@ class FakeServer:
 
     def wait_for(self, kind, count=1, within=10):
         """The count-th command of the kind, once it has come."""
-        return fleet.wait_for(lambda: self.count(kind) >= count and self.commands(kind)[count - 1], within,
-                              f"{kind} comes {count} times")
+        def there():
+            return self.count(kind) >= count and self.commands(kind)[count - 1]
+        return fleet.wait_for(there, within, f"{kind} comes {count} times")
 
     def close(self):
         # Only a shutdown wakes who waits in accept().

@@ -8,9 +8,9 @@
         proxy.hold()                                   # nothing passes, either way ...
         proxy.release()                                # ... and then all of it does, late
 
-Commands are told apart by kind: acquire, renew, finish and hello are scripts, sent by name or whole; any
-other command goes by its name. As with TCP, what comes after lost bytes on their connection is lost too,
-and what comes after late ones is late too.
+Commands are told apart by kind: acquire, renew, finish and hello are scripts, sent by name or
+whole; any other command goes by its name. As with TCP, what comes after lost bytes on their
+connection is lost too, and what comes after late ones is late too.
 """
 import asyncio
 import collections
@@ -34,10 +34,11 @@ CHUNK = 65536
 RETRANSMISSION_SECONDS = 0.2
 CLONE_NEWNET = 0x40000000
 
-# What is done to one command and its reply. `answer`: Redis is never asked. `cut_request`, `cut_reply`: so many
-# bytes pass, then the connection is closed.
+# What is done to one command and its reply. `answer`: Redis is never asked. `cut_request`,
+# `cut_reply`: so many bytes pass, then the connection is closed.
 Fault = collections.namedtuple(
-    "Fault", "lose_request lose_reply delay answer cut_request cut_reply", defaults=(False, False, 0, None, None, None))
+    "Fault", "lose_request lose_reply delay answer cut_request cut_reply",
+    defaults=(False, False, 0, None, None, None))
 Seen = collections.namedtuple("Seen", "at kind words connection")
 
 PASS = Fault()
@@ -185,7 +186,10 @@ class FaultProxy:
     """Runs in a thread of its own; every method may be called from the test."""
 
     def __init__(self, server_path, round_trip=0.0, loss=0.0, netns=None, seed=None):
-        """Loss: the part of messages that wait for a retransmission. Netns: listens by TCP in that namespace."""
+        """Loss: the part of messages that wait for a retransmission. Netns: listens by TCP there.
+
+        The seed decides which messages those are; it is printed, since a failure may want it.
+        """
         self.server_path, self.one_way, self.loss = server_path, round_trip / 2, loss
         self.seed = random.randrange(1 << 32) if seed is None else seed
         self.random = random.Random(self.seed)
@@ -213,7 +217,7 @@ class FaultProxy:
     # What the test may ask for.
 
     def next(self, kind, *faults):
-        """The coming commands of the kind, one fault each; PASS leaves one out. Those after them pass."""
+        """One fault for each of the coming commands of the kind; PASS leaves one out."""
         with self.lock:
             self.coming[kind].extend(faults)
 
@@ -235,7 +239,7 @@ class FaultProxy:
         self._call(self.flows.set)
 
     def drop(self):
-        """What is under way, and all that these connections will ever carry, is lost; they stay open."""
+        """What is under way is lost, and all that these connections will carry; they stay open."""
         self._call(self._kill_flows)
 
     def cut(self):
@@ -253,8 +257,9 @@ class FaultProxy:
 
     def wait_for(self, kind, count=1, within=10):
         """The count-th command of the kind, once it has come."""
-        return fleet.wait_for(lambda: self.count(kind) >= count and self.commands(kind)[count - 1], within,
-                              f"{kind} comes {count} times")
+        def there():
+            return self.count(kind) >= count and self.commands(kind)[count - 1]
+        return fleet.wait_for(there, within, f"{kind} comes {count} times")
 
     def connect(self):
         """A socket of the test's own, to where the devices connect."""
@@ -320,8 +325,9 @@ class FaultProxy:
         self.loop = asyncio.get_running_loop()
         self.flows, self.ended = asyncio.Event(), asyncio.Event()
         self.flows.set()
-        make = asyncio.start_unix_server if self.listener.family == socket.AF_UNIX else asyncio.start_server
-        server = await make(self._connection, sock=self.listener)
+        is_unix = self.listener.family == socket.AF_UNIX
+        serve = asyncio.start_unix_server if is_unix else asyncio.start_server
+        server = await serve(self._connection, sock=self.listener)
         self.started.set()
         await self.ended.wait()
         server.close()
@@ -371,7 +377,8 @@ class NetworkNamespace:
 
     @staticmethod
     def _run(*command, text=None):
-        return subprocess.run(command, input=text, text=True, check=True, capture_output=True).stdout
+        return subprocess.run(command, input=text, text=True, check=True,
+                              capture_output=True).stdout
 
     @property
     def enter(self):
@@ -383,7 +390,7 @@ class NetworkNamespace:
         return int(words[words.index("packets") + 1])
 
     def socket(self):
-        """A TCP socket in there. A thread can go there and end; the test's own thread stays where it is."""
+        """A TCP socket in there: a thread goes there and ends; the test's own stays where it is."""
         made = []
 
         def make():

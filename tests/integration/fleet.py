@@ -137,7 +137,7 @@ class Device:
         mark = {"PATH": f"{self.folder}:/usr/sbin:/usr/bin:/sbin:/bin"}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                [*self.fleet.enter, *self.command()], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
                 env={**self.fleet.environment, **mark, **environment})
         return self
 
@@ -205,6 +205,7 @@ class Fleet:
         self.client = redis.client()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rota-fleet-"))
         self.devices = []
+        self.enter = []  # what a device's command begins with: a network namespace's
         self.ledger = self.folder / "ledger"
         self.ledger.touch()
         # libconfig leaks a buffer where a file has a syntax error.
@@ -302,4 +303,4 @@ note end
         finally:
             for device in running:
                 device.kill()
-        assert statuses == [0] * len(running)
+        assert statuses == [0] * len(running), statuses

@@ -32,7 +32,7 @@ TAGS = {
             "uid", "gid", "user", "home", "output_lines"],
     DEADLINE: ["deadline"],
     STOP: ["reason"],
-    PROBE: ["plugin_path", "job", "index"],
+    PROBE: ["plugin_path", "job", "index", "switch_user", "uid", "gid", "user", "home"],
     STARTED: ["worker_pid", "started"],
     OUTPUT: ["stream", "text", "dropped"],
     LOG: ["level", "text"],
@@ -137,11 +137,11 @@ def descendants(root):
 class Guard:
     """One rota-guard process. Use it as a context: at its end the process is gone."""
 
-    def __init__(self, mode="--run", send_buffer=None):
+    def __init__(self, mode="--run", send_buffer=None, prefix=(), program=GUARD):
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if send_buffer:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
-        command = [str(GUARD), mode] + (["test"] if mode == "--run" else [])
+        command = [*prefix, str(program), mode] + (["test"] if mode == "--run" else [])
         # bash, since dash knows no descriptor above 9.
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", f'exec "$0" "$@" 3<&{theirs.fileno()}', *command],
@@ -183,8 +183,8 @@ class Guard:
         self.send(START, params, **fields)
         return self
 
-    def probe(self, plugin, params=None, index=0, seconds=10):
-        self.send(PROBE, params, plugin_path=str(plugin), job="nightly", index=index)
+    def probe(self, plugin, params=None, index=0, seconds=10, **values):
+        self.send(PROBE, params, plugin_path=str(plugin), job="nightly", index=index, **values)
         return self.next(PROBED, seconds)
 
     def receive(self, seconds):

@@ -4,7 +4,8 @@ import hashlib
 import pathlib
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "runtime" / "redis" / "scripts"
-KIND_OF_SHA = {hashlib.sha1(path.read_bytes()).hexdigest(): path.stem for path in SCRIPTS.glob("*.lua")}
+KIND_OF_SHA = {hashlib.sha1(path.read_bytes()).hexdigest(): path.stem
+               for path in SCRIPTS.glob("*.lua")}
 
 
 def message_end(data, at=0):
@@ -49,12 +50,13 @@ def arguments(command):
 
 
 def kind_of(words):
-    """`acquire`, `renew`, `finish`: what a script is for, sent whole or by name. Else the command's name."""
+    """`acquire`, `renew`, `finish`: a script, sent whole or by name. Else the command's name."""
     name = words[0].decode(errors="replace").upper()
     if name not in ("EVAL", "EVALSHA") or len(words) < 2:
         return name
-    sha = words[1].decode(errors="replace") if name == "EVALSHA" else hashlib.sha1(words[1]).hexdigest()
-    return KIND_OF_SHA.get(sha, name)
+    if name == "EVAL":
+        return KIND_OF_SHA.get(hashlib.sha1(words[1]).hexdigest(), name)
+    return KIND_OF_SHA.get(words[1].decode(errors="replace"), name)
 
 
 def encode(value):

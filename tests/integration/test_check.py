@@ -160,6 +160,23 @@ rotad\.conf: 3 jobs, all good
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 
+def test_a_turn_that_is_never_taken_over(conf):
+    """Of a job every 2 s, the next turn is due long before the lease of the crashed one has ended."""
+    done = rotad(conf(jobs(job("brief", every="2s", worst="1s"))), "--check")
+    assert re.search(r"^  takeover  none: the next turn comes first; after a crash within 1[12](\.\d)? s$",
+                     done.stdout, re.M), done.stdout
+
+
+def test_more_mistakes_than_are_shown(conf):
+    many = [job(f"job{i}", more="x = 1;") for i in range(1010)]
+    done = rotad(conf(jobs(job("slow", every="1m", worst="2m"), *many)), "--check")
+    assert done.returncode == CONFIG
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1001
+    assert lines[-1] == "the first 1000 are shown, of 1011 in all"
+    assert done.stdout.endswith("rotad.conf: 1010 mistakes, 1 warning\n")
+
+
 def test_turns_are_those_of_the_grid(conf):
     before = time.time()
     done = rotad(conf(jobs(job("daily", every="1d", more='offset = "2h30m";'))), "--check")

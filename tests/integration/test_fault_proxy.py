@@ -7,8 +7,8 @@ import time
 import pytest
 import redis
 
-from fault_proxy import (CELLULAR, PASS, FaultProxy, NetworkNamespace, answered, cellular, cut_reply, cut_request, late, lost_reply,
-                         lost_request)
+from fault_proxy import (CELLULAR, PASS, FaultProxy, NetworkNamespace, answered, cellular,
+                         cut_reply, cut_request, late, lost_reply, lost_request)
 from fleet import wait_for
 from resp import SCRIPTS, error, message_end
 
@@ -76,7 +76,8 @@ def test_answered_in_its_stead_and_in_order(proxy, client, redis_server):
     assert client.set("a", 1)
 
 
-@pytest.mark.parametrize("fault, arrives", [(cut_request(9), None), (cut_reply(2), "1")], ids=["request", "reply"])
+@pytest.mark.parametrize("fault, arrives", [(cut_request(9), None), (cut_reply(2), "1")],
+                         ids=["request", "reply"])
 def test_cut_in_the_midst(proxy, client, redis_server, fault, arrives):
     proxy.next("SET", fault)
     with pytest.raises(redis.ConnectionError):
@@ -119,11 +120,12 @@ def test_no_redis_behind_it(proxy, client, redis_server):
 
 
 def test_loss_is_a_wait(redis_server):
-    with FaultProxy(redis_server.socket, loss=0.5, seed=3) as proxy, client_of(proxy, timeout=30) as client:
-        begun = time.monotonic()
-        for _ in range(4):
-            client.ping()
-        assert time.monotonic() - begun > 0.2
+    with FaultProxy(redis_server.socket, loss=0.5, seed=3) as proxy:
+        with client_of(proxy, timeout=30) as client:
+            begun = time.monotonic()
+            for _ in range(4):
+                client.ping()
+            assert time.monotonic() - begun > 0.2
 
 
 @pytest.mark.parametrize("real", [True, False], ids=["nftables", "played"])
@@ -145,7 +147,7 @@ def test_cellular_takes_its_round_trip(redis_server, monkeypatch, real):
 
 def test_nftables_drops(redis_server):
     try:
-        netns = NetworkNamespace(100)
+        netns = NetworkNamespace(99)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no network namespace can be made here")
     with contextlib.closing(netns), FaultProxy(redis_server.socket, netns=netns):

@@ -48,6 +48,7 @@ def broken(folder, kind):
     ("BAD_NAME", "has the name 'X y'"),
     ("NO_RUN", "plugin 'x' has no run function"),
     ("BAD_TYPE", "parameter 1, 'wait', has a type that this rota does not know"),
+    ("ODD_ROW", "with parameters of 57; the least are"),
     ("MISSING", "undefined symbol: nobody_has_this"),
     ("CRASHES", "the plugin crashed while it was loaded and checked: killed by signal 6 (SIGABRT)"),
     ("EXITS", "the plugin ended its process with exit status 7 while it was loaded"),
@@ -69,6 +70,62 @@ def test_check_is_heard(folder, prober, kind, words):
     assert answer["loaded"] == 1 and answer["name"] == "x"
     assert [index for index, _ in answer["errors"]] == [-1]
     assert words.replace('"10", which is no', '10, which has no unit') in answer["errors"][0][1]
+
+
+@pytest.mark.parametrize("type_name, limit, words", [
+    ("ROTA_DURATION", '.max = "2 hrs"', "a max that is no value of its type"),
+    ("ROTA_DURATION", '.min = "5"', "a min that is no value of its type"),
+    ("ROTA_SIZE", '.max = "1Mb"', "a max that is no value of its type"),
+    ("ROTA_INTEGER", '.max = "1e3"', "a max that is no value of its type"),
+    ("ROTA_NUMBER", '.min = "0,5"', "a min that is no value of its type"),
+    ("ROTA_NUMBER", '.max = "inf"', "a max that is no value of its type"),
+    ("ROTA_STRING", '.max = "8 bytes"', "a max that is no value of its type"),
+    ("ROTA_STRINGS", '.min = "x"', "a min that is no value of its type"),
+    ("ROTA_BOOLEAN", '.max = "1"', "a limit, which a boolean cannot have"),
+    ("ROTA_STRING", '.choices = "a||b"', "an empty text among its choices"),
+    ("ROTA_STRING", '.choices = ""', "an empty text among its choices"),
+])
+def test_authors_slip_in_a_limit(folder, prober, type_name, limit, words):
+    plugin = h.compile_plugin(folder, h.PLUGINS / "broken.c", "limited",
+                              [f"LIMITED={limit}", f"TYPE={type_name}"])
+    answer = prober.probe(plugin)
+    assert answer["loaded"] == 0
+    assert answer["errors"] == [(-1, f"plugin 'x': parameter 1, 'wait', has {words}")]
+
+
+def test_talker_is_cut_short(folder, prober):
+    answer = prober.probe(broken(folder, "TALKER"))
+    assert (answer["loaded"], answer["errors"]) == (1, [])
+    assert answer["version"] == "s" * 63 and answer["summary"] == "s" * 511
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_probe_runs_as_the_jobs_user(folder, prober):
+    """Constructors too."""
+    plugin = broken(folder, "WHO")
+    answer = prober.probe(plugin, switch_user=1, uid=65534, gid=65533, user="kim", home="/home/kim")
+    assert answer["errors"][0][1] == "user 65534, then 65534, group 65533, home /home/kim"
+    assert prober.probe(plugin)["errors"][0][1].startswith("user 0, then 0, group 0, ")
+
+
+def test_constructor_that_closes_its_socket_and_waits(folder):
+    plugin = broken(folder, "MUTE")
+    with Guard("--probe") as guard:
+        began = time.monotonic()
+        answer = guard.probe(plugin)
+        assert 4.5 < time.monotonic() - began < 8
+        assert "was not loaded and checked within 5 s" in answer["errors"][0][1]
+        assert not h.descendants(guard.process.pid)
+        guard.send(h.PROBE, plugin_path=str(plugin), job="x", index=0)
+        left = h.wait_until(lambda: h.descendants(guard.process.pid), 4, "the mute probe")
+        guard.close()
+        assert guard.process.wait(2) == 0
+        assert not any(h.is_alive(pid) for pid in left)
+
+
+def test_try_of_a_constructor_that_closes_its_socket_and_waits(folder):
+    out = guard_command("--try", broken(folder, "MUTE"))
+    assert out.returncode == 1 and "was not loaded and checked within 5 s" in out.stderr
 
 
 def test_hanging_constructor_and_its_child(folder):
@@ -162,9 +219,11 @@ def test_every_mistake_at_once(typed, prober):
 
 
 def test_secret_is_not_repeated(typed, prober):
-    for value in ("hunter22", 12345):
-        text = prober.probe(typed, {"count": 1, "password": value})["errors"][0][1]
-        assert str(value) not in text
+    for name, value in (("password", "hunter22"), ("password", 12345), ("hidden", 12345),
+                        ("hidden", "12345"), ("hidden", "12345 moons"), ("hidden", "12345d")):
+        text = prober.probe(typed, {"count": 1, name: value})["errors"][0][1]
+        assert "(secret)" in text or "bytes" in text
+        assert str(value) not in text and "12345" not in text
 
 
 def test_exec_check(prober, tmp_path):

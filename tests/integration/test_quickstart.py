@@ -87,7 +87,7 @@ def assert_nothing_left(folder):
 
 
 @pytest.fixture
-def quickstart(tmp_path_factory):
+def quickstart():
     """Starts ./quickstart from another folder, with a temporary folder of its own; ends it by its pid."""
     # A socket's path has at most 107 bytes.
     tmp = Path(subprocess.check_output(["mktemp", "-d", "/tmp/rota-test.XXXXXX"], text=True).strip())
@@ -97,6 +97,8 @@ def quickstart(tmp_path_factory):
         process = subprocess.Popen(
             [str(QUICKSTART), *words], cwd="/", text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            # A shell's background job ignores SIGINT and hands that on; no shell could trap it then.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env={**os.environ, "TMPDIR": str(tmp), "ROTA_BUILD": str(BUILD)})
         started.append(process)
         return process
@@ -141,9 +143,12 @@ def test_demonstration_has_the_golden_shape_and_leaves_nothing(quickstart):
 
 @pytest.mark.parametrize("words, said", [
     (["run", "--for", "60"], '--for is "60", which has no unit; write 60s or 60m'),
-    (["run", "--for", "soon"], '--for is "soon", which is no time; write 60s or 2m'),
+    (["run", "--for", "soon"], '--for is "soon", which is no time; write 60s, 2m or 1h30m'),
+    (["run", "--for", "1h30"], '--for is "1h30", which is no time; write 60s, 2m or 1h30m'),
+    (["run", "--for", "0s"], '--for is "0s", which is no time; write 60s, 2m or 1h30m'),
+    (["run", "--for=99999999999999999h"], "which is no time; write 60s, 2m or 1h30m"),
     (["run", "--quick"], 'run does not know "--quick"'),
-    (["test", "--all"], "comes with a later release"),
+    (["test", "--most"], 'test does not know "--most"'),
     (["go"], 'there is no command "go"; write run or test'),
 ])
 def test_a_wrong_command_line_says_what_to_write(quickstart, words, said):
@@ -154,9 +159,22 @@ def test_a_wrong_command_line_says_what_to_write(quickstart, words, said):
     assert_nothing_left(quickstart.tmp)
 
 
+@pytest.mark.parametrize("text, ms", [("60s", 60000), ("2m", 120000), ("1h30m", 5400000), ("08m09s", 489000)])
+def test_lengths(text, ms):
+    done = subprocess.run(["bash", "-c", '. "$1"; length_ms "$2"; echo "$length"', "test", QUICKSTART, text],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20)
+    assert done.stdout == f"{ms}\n"
+
+
 def test_readme_shows_the_golden_shape():
     lines = readme_block("golden transcript").splitlines()
     assert_shape(lines, ORDER)
+
+
+def test_readme_names_the_packages():
+    text = QUICKSTART.read_text()
+    packages = re.search(r"^build_packages=\((.*?)\)", text, re.M | re.S)[1].split()
+    assert readme_block("by hand").splitlines()[0] == "apt-get install " + " ".join(packages)
 
 
 def check(file):

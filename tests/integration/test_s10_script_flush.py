@@ -59,7 +59,7 @@ def proxy(redis_server):
         the_proxy.close()
 
 
-def test_s10_script_flush_before_every_command(fleet, proxy):
+def test_s10_script_flush_before_every_command(proxy, fleet):
     jobs = {"report": {**RENEWED, **ONCE, **fleet.body("report", "sleep 2.5")}}
     redis = {"address": f"unix:{proxy.path}", "connect_timeout": "300ms",
              "command_timeout": "300ms"}

@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: MIT
 """S4: a job runs, and all bytes between its device and Redis are held back."""
-import pytest
+from fault_proxy import redis_by
+from fleet import ONCE, RENEWED, SLOWNESS, is_alive, now_ms, wait_for
 
-from fault_proxy import FaultProxy, redis_by
-from fleet import ONCE, RENEWED, RENEWED_LEASE, SLOWNESS, is_alive, now_ms, wait_for
-
-SPLAY = 1
+LEASE, SPLAY = 3, 1
 # It does not end when it is asked to: only SIGKILL ends the first one.
 BODY = """
 trap 'note term' TERM
 [ "$ROTA_ATTEMPT" = 1 ] || { note beat; sleep 1.5; note beat; exit 0; }
 while :; do note beat; sleep 0.02; done
 """
-
-
-@pytest.fixture
-def proxy(redis_server):
-    with FaultProxy(redis_server.socket) as the_proxy:
-        yield the_proxy
 
 
 def watch_end(fleet, pid, token):
@@ -32,11 +24,11 @@ def watch_end(fleet, pid, token):
         gone_at = gone_at or (0 if alive else now_ms())
         free_at = free_at or (now_ms() if free else 0)
         return gone_at and free_at
-    wait_for(both, RENEWED_LEASE + 2, "process and lock are gone")
+    wait_for(both, LEASE + 2, "process and lock are gone")
     return gone_at, free_at
 
 
-def test_s4_stopped_before_the_lease_ends(fleet, proxy):
+def test_s4_stopped_before_the_lease_ends(proxy, fleet):
     jobs = {"report": {**RENEWED, **ONCE, "splay": f"{SPLAY}s", **fleet.body("report", BODY)}}
     fleet.make_due("report")
     cut_off = fleet.device(jobs, name="cut-off", redis=redis_by(proxy)).start()
@@ -68,8 +60,9 @@ def test_s4_stopped_before_the_lease_ends(fleet, proxy):
     assert token.startswith("other:")
     proxy.release()
     cut_off.wait_line("answers again", 5)
-    history = wait_for(lambda: [entry for entry in fleet.history("report") if entry["outcome"] == "succeeded"], 5,
-                       "the other's run is recorded")
+    history = wait_for(
+        lambda: [entry for entry in fleet.history("report") if entry["outcome"] == "succeeded"], 5,
+        "the other's run is recorded")
     assert [entry["token"] for entry in history] == [token]
     assert other.complaints() == [] or SLOWNESS > 1
     assert len(fleet.entries("begin")) == 2

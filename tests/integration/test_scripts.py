@@ -563,6 +563,8 @@ def test_rule_7_a_wait_does_not_outlast_a_clock_that_was_set_back(job):
     job.known(schedules="s2 s1", sights=f"s2:{far}:150")
     word, _, left, _ = job.acquire(schedule="s2")
     assert (word, left) == ("wait", 150)
+    after(job, 160)
+    grant(job, schedule="s2")
 
 
 # Rule 8: a record from the future is void.
@@ -597,6 +599,10 @@ def test_rule_8_a_retry_never_waits_longer_than_its_delay(job):
     job.finish(outcome="failed", delay=5000)
     job.redis.hset(job.claim, "retry", job.now() + 10 * KEEP)
     assert job.acquire(B)[0:3:2] == ["wait", 5000]
+    job.redis.hset(job.claim, mapping={"retry": job.now() + 10 * KEEP, "delay": 100})
+    assert job.acquire(B)[0:3:2] == ["wait", 100]
+    after(job, 110)
+    grant(job, B)                                       # and it comes to its end
 
 
 # Rule 9: the retry delay, and which ends free the lock.
@@ -778,6 +784,13 @@ def test_those_that_are_refused_learn_their_place(job):
     assert [job.acquire(token, first=1)[6] for token in (B, C)] == [1, 2]
     assert job.acquire(B, first=0)[6] == 0
     assert job.acquire("device-d:d", first=1)[6] == 3
+
+
+def test_each_turn_has_watchers_of_its_own(job):
+    job.known()
+    job.redis.set(job.lock, "another program", px=60000)
+    assert [job.acquire(token, first=1)[6] for token in (A, B, C)] == [1, 2, 3]
+    assert [job.acquire(token, turn=job.turn + 1, first=1)[6] for token in (B, C)] == [1, 2]
 
 
 # Rule 14: an unknown acquire ends as unstarted.

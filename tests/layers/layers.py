@@ -50,7 +50,11 @@ LAYERS = {
     "base": Layer(),
     "core": Layer(uses=("base",), pure=True),
     "ipc": Layer(uses=("base",)),
-    "config": Layer(uses=("base", "core"), headers=frozenset({"libconfig.h"})),
+    "config": Layer(
+        uses=("base", "core"),
+        headers=frozenset({"libconfig.h"}),
+        calls=("config_.*",),
+    ),
     "redis": Layer(
         uses=("base", "core"),
         headers=frozenset({"hiredis/hiredis.h", "hiredis/read.h", "systemd/sd-event.h"}),
@@ -77,9 +81,11 @@ LAYERS = {
     ),
 }
 
-# Calls that belong to the layers which name them in `calls`, and to no other.
+# Calls that belong to the layers which name them in `calls`, and to no other. What a layer of ours
+# exports is looked at before: config_load is ours, every other config_... is libconfig's.
 RESERVED = re.compile(
-    r"sd_[a-z]\w*|redis[A-Z]\w*|freeReplyObject|dl(open|sym|close)|pthread_create|scols_\w+")
+    r"sd_[a-z]\w*|redis[A-Z]\w*|freeReplyObject|dl(open|sym|close)|pthread_create|scols_\w+"
+    r"|config_\w+")
 
 # What core's object files may call outside core and base. Compiler helpers: stack protector, 64-bit
 # division of 32-bit processors, fortified copies, sanitizers, coverage.
@@ -138,8 +144,39 @@ def includes_of(path):
             yield number, match.group(1)
 
 
+def libraries_reached(runtime):
+    """The libraries' headers that each header of ours includes, itself or through others of ours."""
+    direct = {str(path.relative_to(runtime)): [target for _, target in includes_of(path)]
+              for path in runtime.rglob("*.h")}
+
+    def reach(name, seen):
+        found = set()
+        for target in direct.get(name, ()):
+            path = target[1:-1]
+            if target.startswith("<"):
+                if path not in LIBC and not path.startswith(LIBC_FOLDERS):
+                    found.add(path)
+            elif path not in seen:
+                found |= reach(path, seen | {path})
+        return found
+
+    return {name: reach(name, {name}) for name in direct}
+
+
+def why_not_reach(layer, target, reached):
+    """Why `layer` may not include this header of ours for what that includes; None if it may."""
+    if not target.startswith('"'):
+        return None
+    for library in sorted(reached.get(target[1:-1], ())):
+        why = layer_include(layer, (), f"<{library}>")
+        if why:
+            return f"which includes <{library}>: {why}"
+    return None
+
+
 def check_includes(source):
     found = []
+    reached = libraries_reached(source / "runtime")
     for path in sorted((source / "runtime").rglob("*.[ch]")):
         name = path.relative_to(source / "runtime").parts[0]
         where = path.relative_to(source)
@@ -148,7 +185,8 @@ def check_includes(source):
             continue
         layer = LAYERS[name]
         for number, target in includes_of(path):
-            why = layer_include(layer, layer.uses + (name,), target)
+            why = (layer_include(layer, layer.uses + (name,), target)
+                   or why_not_reach(layer, target, reached))
             if why:
                 found.append(f"{where}:{number}: includes {target}: {why}")
     for path in sorted((source / "plugins").rglob("*.[ch]")):
@@ -160,14 +198,14 @@ def check_includes(source):
 
 
 def objects_by_layer(build):
-    """The object files of each layer, as the build's compile commands name them."""
-    objects = {name: [] for name in LAYERS}
+    """The layer of each object file that the build's compile commands name."""
+    objects = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
         parts = Path(output).parts
-        if parts[0] == "runtime" and parts[1] in objects:
-            objects[parts[1]].append(Path(entry["directory"]) / output)
+        if parts[0] == "runtime" and parts[1] in LAYERS:
+            objects[str(Path(entry["directory"]) / output)] = parts[1]
     return objects
 
 
@@ -200,12 +238,14 @@ def check_calls(build):
     found = []
     gives = {name: set() for name in LAYERS}
     calls = []
-    for name, objects in objects_by_layer(build).items():
-        for path, symbol, kind in nm("-g", *objects) if objects else ():
-            if kind in "Uwv":
-                calls.append((name, Path(path).stem, symbol))
-            else:
-                gives[name].add(symbol)
+    objects = objects_by_layer(build)
+    if not objects:
+        return ["no object file of any layer was built"]
+    for path, symbol, kind in nm("-g", *objects):
+        if kind in "Uwv":
+            calls.append((objects[path], Path(path).stem, symbol))
+        else:
+            gives[objects[path]].add(symbol)
     for name, file, symbol in calls:
         why = why_not_call(name, symbol, gives)
         if why:

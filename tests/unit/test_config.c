@@ -282,6 +282,55 @@ static void test_fixed_change(void **state)
     config_free(c);
 }
 
+static void set_device(struct config *c, const char *name)
+{
+    free(c->device);
+    c->device = strdup(name);
+    assert_non_null(c->device);
+}
+
+/* The host got another name while rotad ran: nobody has edited anything. */
+static void test_a_new_host_name_is_no_change(void **state)
+{
+    static const char *const texts[] = { SERVER, SERVER "device = \"%H\";" };
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct config *before = place_load_text(*state, texts[i]);
+        struct config *after = place_load_text(*state, texts[i]);
+
+        set_device(after, "renamed");
+        assert_null(config_fixed_change(before, after));
+        config_free(after);
+        after = place_load_text(*state, SERVER "device = \"x\";");
+        assert_string_equal(config_fixed_change(before, after), "device");
+        config_free(after);
+        config_free(before);
+    }
+}
+
+static void test_more_problems_than_are_kept(void **state)
+{
+    enum { KEPT = 1000, JOBS = KEPT + 50 };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct config *c;
+
+    assert_non_null(out);
+    fputs(SERVER "jobs = { slow = { plugin = \"exec\"; every = \"1m\"; worst_case = \"2m\"; };\n",
+          out);
+    for (int i = 0; i < JOBS; i++)
+        fprintf(out, "x%d = { " JOB " x = 1; };\n", i);
+    fputs("};\n", out);
+    assert_int_equal(fclose(out), 0);
+    c = place_load_text(*state, text);
+    assert_int_equal(c->problems.count, KEPT);
+    assert_int_equal(c->problems.errors, JOBS);
+    assert_int_equal(c->problems.warnings, 1);
+    config_free(c);
+    free(text);
+}
+
 static struct config *load_job(const struct place *p, const char *keys)
 {
     char text[1024];
@@ -425,8 +474,18 @@ static void test_long_device(void **state)
 
 static void test_manual_names_every_key(void **state)
 {
-    static const char *const keys[] = { "prefix", "job_user",   "password_file",
-                                        "tls",    "worst_case", "output_lines" };
+    static const char *const keys[] = {
+        "prefix",
+        "job_user",
+        "password_file",
+        "tls",
+        "worst_case",
+        "output_lines",
+        "stop_timeout\nLongest wait for running jobs when rotad stops.\n.br\n"
+        "(duration, \\(dq0s\\(dq to \\(dq1h\\(dq; default \\(dq45s\\(dq)",
+        "database\nDatabase number (SELECT).\n.br\n"
+        "(number, 0 to 1023; default 0; takes a restart)",
+    };
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -437,7 +496,7 @@ static void test_manual_names_every_key(void **state)
     assert_int_equal(fclose(out), 0);
     assert_int_equal(strncmp(text, ".TH ROTAD.CONF 5", 16), 0);
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        char line[64];
+        char line[256];
 
         snprintf(line, sizeof(line), "\n.B %s\n", keys[i]);
         assert_non_null(strstr(text, line));
@@ -460,6 +519,8 @@ int main(void)
         TEST(test_print_parses_again),
         TEST(test_print_leaves_out_invalid_jobs),
         TEST(test_fixed_change),
+        TEST(test_a_new_host_name_is_no_change),
+        TEST(test_more_problems_than_are_kept),
         TEST(test_fingerprint_is_final),
         TEST(test_fingerprint_follows_meaning),
         TEST(test_job_equal),

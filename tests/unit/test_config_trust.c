@@ -156,6 +156,9 @@ static void test_password(void **state)
     expect_password(*state, "");
     place_write(*state, "password", "\nx");
     expect_password(*state, "has an empty first line");
+    place_write(*state, "password", "s3cret \"x\r\n");
+    expect_password(*state, "has a carriage return at the end of its first line, which would be "
+                            "part of the password; write the file with plain line ends");
     place_write_bytes(*state, "password", "a\0b", 3);
     expect_password(*state, "holds a NUL byte");
     memset(large, 'x', sizeof(large));

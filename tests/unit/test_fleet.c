@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the jobs of one device share: fleet time, slots, and the word to the watchdog. */
+#include "base/units.h"
 #include "support/bench.h"
 
 #include <string.h>
@@ -306,6 +307,20 @@ static void test_jump_is_said(void **state)
     done(&d);
 }
 
+/* A day without a reply at 30 ppm: within what the estimate knew that it may be wrong by. */
+static void test_drift_is_no_jump(void **state)
+{
+    struct device d;
+
+    (void)state;
+    device_init(&d, 4);
+    begin(&d);
+    d.now.ms += 24 * HOUR_MS;
+    plan_at(&d, 2600);
+    assert_int_equal(d.fake.reports[REPORT_CLOCK_JUMP], 0);
+    done(&d);
+}
+
 static void test_soundness(void **state)
 {
     struct device d;
@@ -339,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_error_gives_the_slot_back),
         cmocka_unit_test(test_small_moves_add_up),
         cmocka_unit_test(test_jump_is_said),
+        cmocka_unit_test(test_drift_is_no_jump),
         cmocka_unit_test(test_soundness),
     };
 

@@ -336,6 +336,21 @@ static void test_nobody_and_nothing(void **state)
     assert_int_equal(frame_receive(pair[0], &in), 0);
 }
 
+/* The kernel tells first that a packet was never read, and then hands on what the peer had sent. */
+static void test_last_word_of_who_did_not_listen(void **state)
+{
+    (void)state;
+    message_pack_stop(&out, &(struct message_stop){ .reason = 5 });
+    assert_int_equal(frame_send(pair[1], &out), 0);
+    assert_int_equal(frame_send(pair[1], &out), 0);
+    assert_int_equal(frame_send(pair[0], &out), 0);
+    close(pair[1]);
+    pair[1] = -1;
+    assert_int_equal(frame_receive(pair[0], &in), MESSAGE_STOP);
+    assert_int_equal(frame_receive(pair[0], &in), MESSAGE_STOP);
+    assert_int_equal(frame_receive(pair[0], &in), 0);
+}
+
 /* Whatever stands in a packet, unpacking reads inside it: shown by the sanitizers. */
 static void test_damage(void **state)
 {
@@ -373,6 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_packets_that_are_none, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_overlong, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_nobody_and_nothing, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_last_word_of_who_did_not_listen, open_pair, close_pair),
         cmocka_unit_test(test_damage),
     };
 

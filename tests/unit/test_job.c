@@ -78,7 +78,7 @@ static const struct {
     { { .exit = RUN_RETURNED, .result = 5 }, OUTCOME_FAILED },
     { { .exit = RUN_RETURNED, .result = -5 }, OUTCOME_FAILED },
     { { .exit = RUN_BROKE }, OUTCOME_CRASHED },
-    { { .exit = RUN_UNLOADABLE }, OUTCOME_DECLINED },
+    { { .exit = RUN_UNLOADABLE }, OUTCOME_UNSTARTED },
     { { .exit = RUN_UNSTARTED }, OUTCOME_UNSTARTED },
     { { .exit = RUN_UNSTARTED, .stop = RUN_STOPPED_DEADLINE }, OUTCOME_UNSTARTED },
     { { .exit = RUN_BROKE, .stop = RUN_STOPPED_OVERRUN }, OUTCOME_OVERRUN },

@@ -132,6 +132,28 @@ static void test_crashed_waits_for_the_lock(void **state)
 
 /* --- grants that nobody wants, guards that do not start --- */
 
+/* The next turn falls due between question and answer: where a period is shorter than the round trip, nothing
+ * else would ever run. */
+static void test_grant_of_an_old_question(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+    struct wall turn;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_pass(&b, 20000);
+    bench_to_question(&b);
+    turn = b.job.turn;
+    bench_pass(&b, 59900);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_pass(&b, 200);
+    bench_grant(&b, 1);
+    assert_int_equal(b.fake.starts, 1);
+    assert_int_equal(b.job.turn.ms, turn.ms);
+    bench_done(&b);
+}
+
 static void test_spare_grant(void **state)
 {
     struct job_spec spec = bench_short_spec();
@@ -143,10 +165,13 @@ static void test_spare_grant(void **state)
     bench_pass(&b, 20000);
     bench_to_question(&b);
     turn = b.job.turn;
-    bench_pass(&b, 59000); /* the question goes out just before the next turn */
+    bench_pass(&b, 59000); /* the question goes out just before the next turn, its repeat after it */
     bench_send(&b, STORE_ACQUIRE);
     assert_int_equal(b.fake.request.turn.ms, turn.ms);
+    bench_no_answer(&b);
     bench_pass(&b, 2000);
+    bench_send(&b, STORE_ACQUIRE);
+    assert_int_equal(b.fake.request.turn.ms, turn.ms);
     bench_grant(&b, 1);
     assert_int_equal(b.fake.starts, 0);
     assert_int_equal(b.fake.reports[REPORT_SPARE], 1);
@@ -294,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_given_up),
         cmocka_unit_test(test_declined),
         cmocka_unit_test(test_crashed_waits_for_the_lock),
+        cmocka_unit_test(test_grant_of_an_old_question),
         cmocka_unit_test(test_spare_grant),
         cmocka_unit_test(test_spare_answer),
         cmocka_unit_test(test_no_guard),

@@ -50,7 +50,7 @@ static void with_verb(struct lease *l, enum store_verb verb, const struct store_
     with_reply(l, reply);
 }
 
-static void changed(struct lease *l)
+static void alone(struct lease *l)
 {
     (void)l;
 }
@@ -68,11 +68,12 @@ static const struct lease_ops ops = {
     .refused = with_reply,
     .rejected = with_delay,
     .unanswered = with_verb,
+    .answered = alone,
     .confirmed = with_reply,
     .taken = with_reply,
     .recorded = with_reply,
     .heard = with_reply,
-    .changed = changed,
+    .changed = alone,
     .illegal = illegal,
 };
 

@@ -160,7 +160,7 @@ static void test_what_is_said(void **state)
     said = strtoull(at, NULL, 10);
     assert_in_range(said, before, now_us());
     assert_return_code(health_stopping(s.health, 45000), 0);
-    assert_said(&s, "STOPPING=1\nEXTEND_TIMEOUT_USEC=45000000");
+    assert_said(&s, "STOPPING=1\nEXTEND_TIMEOUT_USEC=50000000");
     assert_int_equal(s.asked, 0);
     end(&s);
 }
@@ -195,24 +195,106 @@ static void test_nobody_listens(void **state)
     health_free(NULL);
 }
 
-/* Would hang here for ever if a service manager that does not read made it wait. */
-static void test_a_manager_that_does_not_read(void **state)
+/* Fills the queue of a manager that does not read; a wait in there would hang here for ever. */
+static void fill_queue(struct scene *s)
+{
+    int r = 0;
+
+    for (int i = 0; i < 5000 && r == 0; i++)
+        r = health_reloading(s->health);
+    assert_int_equal(r, -EAGAIN);
+}
+
+static void empty_queue(const struct scene *s)
+{
+    char text[TEXT_SIZE];
+
+    while (take(s, text))
+        continue;
+}
+
+/* Turns the loop until something is said, at most 5 s. */
+static void assert_said_later(const struct scene *s, const char *expected)
+{
+    uint64_t until = now_us() + 5000000;
+    char text[TEXT_SIZE];
+
+    while (!take(s, text)) {
+        uint64_t now = now_us();
+
+        assert_true(now < until);
+        assert_return_code(sd_event_run(s->event, until - now), 0);
+    }
+    assert_string_equal(text, expected);
+}
+
+static void test_a_full_queue_loses_nothing(void **state)
 {
     struct scene s;
-    char text[TEXT_SIZE], status[32];
-    int r = 0;
 
     (void)state;
     begin(&s, path, 0);
-    for (int i = 0; i < 5000 && r == 0; i++)
-        r = health_ready(s.health);
-    assert_int_equal(r, -EAGAIN);
-    assert_int_equal(health_status(s.health, "not lost"), -EAGAIN);
-    while (take(&s, text))
-        continue;
-    snprintf(status, sizeof(status), "not lost");
-    assert_return_code(health_status(s.health, status), 0);
-    assert_said(&s, "STATUS=not lost");
+    fill_queue(&s);
+    assert_int_equal(health_status(s.health, "old"), -EAGAIN);
+    assert_int_equal(health_ready(s.health), -EAGAIN);
+    assert_int_equal(health_status(s.health, "new"), -EAGAIN);
+    assert_int_equal(health_stopping(s.health, 1000), -EAGAIN);
+    empty_queue(&s);
+    assert_said_later(&s, "READY=1");
+    assert_said(&s, "STATUS=new");
+    assert_said(&s, "STOPPING=1\nEXTEND_TIMEOUT_USEC=6000000");
+    assert_silent(&s);
+    /* All is told: no timer goes on. */
+    assert_int_equal(sd_event_run(s.event, 300000), 0);
+    end(&s);
+}
+
+static void test_what_is_owed_goes_first(void **state)
+{
+    struct scene s;
+    char text[TEXT_SIZE];
+
+    (void)state;
+    begin(&s, path, 0);
+    fill_queue(&s);
+    assert_int_equal(health_ready(s.health), -EAGAIN);
+    empty_queue(&s);
+    assert_return_code(health_reloading(s.health), 0);
+    assert_said(&s, "READY=1");
+    assert_true(take(&s, text));
+    assert_memory_equal(text, "RELOADING=1", strlen("RELOADING=1"));
+    end(&s);
+}
+
+static void test_a_queue_that_stays_full(void **state)
+{
+    struct scene s;
+    uint64_t until;
+    int turns = 0;
+
+    (void)state;
+    begin(&s, path, 0);
+    fill_queue(&s);
+    assert_int_equal(health_ready(s.health), -EAGAIN);
+    until = now_us() + 1000000;
+    for (uint64_t now = now_us(); now < until; now = now_us())
+        turns += sd_event_run(s.event, until - now) > 0;
+    assert_in_range(turns, 1, 3); /* after 0.1, 0.3 and 0.7 s */
+    empty_queue(&s);
+    assert_said_later(&s, "READY=1");
+    end(&s);
+}
+
+static void test_a_manager_that_is_gone(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    begin(&s, path, 0);
+    close(s.manager);
+    s.manager = -1;
+    assert_int_equal(health_ready(s.health), -ECONNREFUSED);
+    assert_int_equal(sd_event_run(s.event, 300000), 0);
     end(&s);
 }
 
@@ -339,7 +421,10 @@ int main(void)
         cmocka_unit_test(test_what_is_said),
         cmocka_unit_test(test_a_name_without_a_file),
         cmocka_unit_test(test_nobody_listens),
-        cmocka_unit_test(test_a_manager_that_does_not_read),
+        cmocka_unit_test(test_a_full_queue_loses_nothing),
+        cmocka_unit_test(test_what_is_owed_goes_first),
+        cmocka_unit_test(test_a_queue_that_stays_full),
+        cmocka_unit_test(test_a_manager_that_is_gone),
         cmocka_unit_test(test_pings),
         cmocka_unit_test(test_a_long_interval),
         cmocka_unit_test(test_no_ping_while_unsound),

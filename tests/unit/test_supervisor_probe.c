@@ -32,9 +32,15 @@ struct scene {
     unsigned alive, most_alive, started;
     int spawn_error;
     bool stillborn; /* guards die before they can be asked */
+    bool guard_has_child;
 };
 
 static struct scene scene;
+
+/* In every question. */
+static const struct worker_user job_user = {
+    .other = true, .user = { .uid = 4711, .gid = 4712, .name = "rota-job", .home = "/home/job" }
+};
 
 /* The guard side. */
 
@@ -53,7 +59,9 @@ static void misbehave(const struct message_probe *m)
     }
     if (be(m, "quit") || (be(m, "quits after two") && m->index > 3))
         _exit(3);
-    if (be(m, "hang"))
+    if (be(m, "hangs with a child") && fork() == 0)
+        prctl(PR_SET_PDEATHSIG, 0);
+    if (be(m, "hang") || be(m, "hangs with a child"))
         for (;;)
             pause();
     if (be(m, "mute")) {
@@ -61,6 +69,10 @@ static void misbehave(const struct message_probe *m)
         for (;;)
             pause();
     }
+    if (be(m, "sees the user") &&
+        (!m->switch_user || m->uid != 4711 || m->gid != 4712 || strcmp(m->user, "rota-job") != 0 ||
+         strcmp(m->home, "/home/job") != 0))
+        _exit(8);
     if (be(m, "noise"))
         send(3, "noise", 5, MSG_NOSIGNAL);
 }
@@ -194,7 +206,8 @@ static int on_child(sd_event_source *source, const struct signalfd_siginfo *info
     (void)context;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         scene.alive--;
-        assert_true(probe_child_ended(scene.probe, pid, status));
+        if (!probe_child_ended(scene.probe, pid, status))
+            assert_true(scene.guard_has_child);
         assert_false(probe_child_ended(scene.probe, pid, status));
     }
     return 0;
@@ -263,7 +276,11 @@ static int end(void **state)
 
 static void start(void)
 {
-    assert_return_code(probe_new(scene.event, &scene.config, on_done, &scene, &scene.probe), 0);
+    const struct probe_env env = {
+        .event = scene.event, .user = &job_user, .done = on_done, .context = &scene
+    };
+
+    assert_return_code(probe_new(&env, &scene.config, &scene.probe), 0);
     assert_int_equal(scene.started, 0);
     assert_int_equal(scene.done, 0);
 }
@@ -291,7 +308,7 @@ static void test_good_plugins(void **state)
     add_job("good");
     add_job("good");
     add_job("also good");
-    add_job("and this");
+    add_job("sees the user");
     add_job("skipped");
     scene.jobs[4].invalid = true;
     scene.jobs[4].plugin_path = NULL;
@@ -418,9 +435,43 @@ static void test_params_that_are_too_long(void **state)
     params[1].text = text;
     scene.jobs[0].params = params;
     run();
-    assert_said(0, "params are longer than 96 KiB together");
+    assert_said(0, "params are longer than 95 KiB together");
     assert_null(scene.said[1]);
     free(text);
+}
+
+/* A question that fits exactly would be a start that does not. */
+static void test_a_start_has_room_where_a_question_had(void **state)
+{
+    char *text = calloc(1, FRAME_MAX);
+    struct param_value params[2];
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'a', FRAME_MAX - 700);
+    add_job("good");
+    memcpy(params, scene.jobs[0].params, sizeof(params));
+    params[1].text = text;
+    scene.jobs[0].params = params;
+    run();
+    assert_said(0, "params are longer than 95 KiB together");
+    free(text);
+}
+
+/* What a guard that hangs has below it is no longer there once the jobs are told. */
+static void test_what_is_below_a_guard_that_hangs(void **state)
+{
+    (void)state;
+    assert_return_code(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), errno);
+    scene.guard_has_child = true;
+    add_job("hangs with a child");
+    start();
+    while (scene.done == 0)
+        assert_return_code(sd_event_run(scene.event, UINT64_MAX), 0);
+    assert_said(0, "rota-guard gave no answer within");
+    /* Guard and child come here to be reaped: this would hang for ever if one were alive. */
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
 }
 
 static void test_freed_while_it_runs(void **state)
@@ -452,6 +503,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_guards_that_talk_nonsense, begin, end),
         cmocka_unit_test_setup_teardown(test_no_guard, begin, end),
         cmocka_unit_test_setup_teardown(test_params_that_are_too_long, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_start_has_room_where_a_question_had, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_below_a_guard_that_hangs, begin, end),
         cmocka_unit_test_setup_teardown(test_freed_while_it_runs, begin, end),
     };
 

@@ -16,7 +16,7 @@ local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local left = redis.call('PTTL', lock)                       -- -2 absent, -1 no expiry
 local holder = left ~= -2 and redis.call('GETRANGE', lock, 0, 127) or nil
 local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence', 'done', 'retry', 'delay', 'ttl', 'streak', 'watch',
-  'paused', 'manual', 'schedules', 'sights')
+  'paused', 'manual', 'schedules', 'sights', 'watched')
 local c_turn, c_att, c_tok, c_state = tonumber(c[1] or 0), tonumber(c[2] or 0), c[3] or '', c[4] or ''
 local c_fence, c_done, c_retry = tonumber(c[5] or 0), tonumber(c[6] or 0), tonumber(c[7] or 0)
 local c_delay, c_ttl = tonumber(c[8] or 0), tonumber(c[9] or 0)
@@ -56,7 +56,7 @@ if turn > now then return {'early', now, turn - now} end
 local top = math.max(c_turn, c_done, c_paused)
 if holder == nil and due and top > now and top > nxt then
   redis.call('HSET', claim, 'v', 1, 'turn', int(turn), 'attempt', 0, 'token', '', 'state', 'assumed', 'done', int(turn), 'retry', 0,
-    'paused', 0, 'manual', '', 'fingerprint', fingerprint, 'schedules', remember(schedules, print))
+    'paused', 0, 'manual', '', 'sights', '', 'fingerprint', fingerprint, 'schedules', remember(schedules, print))
   redis.call('PEXPIRE', claim, keep)
   return {'done', now, turn, 'clock'}
 end
@@ -66,10 +66,10 @@ if due and turn <= c_paused then return {'done', now, c_paused, 'paused'} end
 if turn < c_turn then return {'passed', now, c_turn} end
 -- 5. Held. No lease of ours can have more left than it asked for; more means a clock set back.
 if holder ~= nil and holder ~= token then
-  local watch = tonumber(c[11] or 0)
+  local watch = tonumber(c[16] or 0) == turn and tonumber(c[11] or 0) or 0   -- of this turn: a newer one has watchers of its own
   if first_ask then
     watch = watch + 1
-    redis.pcall('HSET', claim, 'watch', watch)
+    redis.pcall('HSET', claim, 'v', 1, 'watch', watch, 'watched', int(turn))
     redis.pcall('PEXPIRE', claim, keep)                     -- a foreign holder's is all that the claim may hold
   else
     watch = 0
@@ -115,16 +115,24 @@ if due and schedules ~= '' and not knows(schedules, print) then
   if late then return {'done', now, turn, 'assumed'} end
   return {'wait', now, ttl, 'blank'}
 end
--- 8. Waiting: after a first sight, after a failure (this turn), or for a holder to come back (any).
+-- 8. Waiting: after a first sight, after a failure (this turn), or for a holder to come back (any). No wait has more left
+-- than it asked for; more means a clock set back, and is cut for good, so that it comes to its end.
 if due then
+  local kept, cut, blank = {}, false, nil
   for name, till, most in string.gmatch(sights, '(%S-):(%d+):(%d+)') do
-    local wait = math.min(tonumber(till) - now, tonumber(most))
-    if name == print and wait > 0 then return {'wait', now, wait, 'blank'} end
+    if tonumber(till) > now + tonumber(most) then till, cut = int(now + tonumber(most)), true end
+    kept[#kept + 1] = name .. ':' .. till .. ':' .. most
+    if name == print then blank = blank or tonumber(till) - now end
   end
+  if cut then redis.pcall('HSET', claim, 'sights', table.concat(kept, ' ')) end
+  if blank and blank > 0 then return {'wait', now, blank, 'blank'} end
 end
-local wait = math.min(c_retry - now, c_delay)
-if wait > 0 and (c_state == 'blank' or turn == c_turn and c_att < (streak > 0 and 1 or attempts)) then
-  return {'wait', now, wait, c_state}
+if c_retry > now + c_delay then
+  c_retry = now + c_delay
+  redis.pcall('HSET', claim, 'retry', int(c_retry))
+end
+if c_retry > now and (c_state == 'blank' or turn == c_turn and c_att < (streak > 0 and 1 or attempts)) then
+  return {'wait', now, c_retry - now, c_state}
 end
 -- 9. How many tries this one has had. A former attempt that ended without a word is written down for it.
 local gone = c_state == 'running'

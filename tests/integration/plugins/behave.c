@@ -4,11 +4,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -92,11 +96,68 @@ static int as_tree(const struct rota_run *r)
     return ROTA_SUCCEEDED;
 }
 
+static void *second_thread(void *run)
+{
+    signal(SIGTERM, SIG_IGN);
+    if (fork() != 0)
+        note_pid(run);
+    hang();
+    return NULL;
+}
+
+/* A daemon whose first thread has ended: it looks like a zombie, and its second one, which has a
+ * child, goes on. */
+static int as_headless(const struct rota_run *r)
+{
+    pthread_t thread;
+
+    if (fork() == 0) {
+        setsid();
+        pthread_create(&thread, NULL, second_thread, (void *)(uintptr_t)r);
+        pthread_exit(NULL);
+    }
+    wait_for_lines(r, 1);
+    rota_log(r, ROTA_INFO, "ready");
+    hang();
+    return ROTA_SUCCEEDED;
+}
+
+/* It takes the stop pipe away from the host, and sees a renewal after that. */
+static int as_deaf(const struct rota_run *r)
+{
+    int64_t before = r->lease_left_ms(r);
+
+    close(4);
+    rota_log(r, ROTA_INFO, "ready");
+    while (r->lease_left_ms(r) <= before)
+        nap_ms(5);
+    nap_ms(100);
+    return rota_should_stop(r) ? ROTA_DECLINED : ROTA_SUCCEEDED;
+}
+
 static int as_leaver(const struct rota_run *r)
 {
     daemonise(r);
     wait_for_lines(r, 1);
     return ROTA_SUCCEEDED;
+}
+
+/* What forks for ever ends by itself after this time, should nobody else end it. */
+static struct timespec forking_ends;
+
+static void begin_forking(void)
+{
+    clock_gettime(CLOCK_BOOTTIME, &forking_ends);
+    forking_ends.tv_sec += 15;
+}
+
+static void end_forking_in_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    if (now.tv_sec >= forking_ends.tv_sec)
+        _exit(0);
 }
 
 /* Each process lives for some milliseconds, then its child goes on: there are always as many, and
@@ -107,6 +168,7 @@ static void move_on(void)
     signal(SIGCHLD, SIG_IGN);
     for (;;) {
         nap_ms(10);
+        end_forking_in_time();
         if (fork() > 0)
             _exit(0);
     }
@@ -114,6 +176,7 @@ static void move_on(void)
 
 static int as_bomb(const struct rota_run *r)
 {
+    begin_forking();
     for (int64_t i = 0; i < rota_integer(r, "number"); i++)
         if (fork() == 0) {
             /* Half of them out of the worker's group. */
@@ -124,6 +187,70 @@ static int as_bomb(const struct rota_run *r)
     rota_log(r, ROTA_INFO, "ready");
     hang();
     return ROTA_SUCCEEDED;
+}
+
+/* Lives of a fifth of a millisecond: a walk of /proc comes too late for each of them. */
+static void run_on(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    while (fork() <= 0) {
+        usleep(200);
+        end_forking_in_time();
+    }
+    _exit(0);
+}
+
+static int as_hares(const struct rota_run *r)
+{
+    begin_forking();
+    for (int64_t i = 0; i < rota_integer(r, "number"); i++)
+        if (fork() == 0) {
+            setsid();
+            run_on();
+        }
+    rota_log(r, ROTA_INFO, "ready");
+    hang();
+    return ROTA_SUCCEEDED;
+}
+
+/* The host's descriptor becomes a socket of the plugin's own. */
+static int as_reuser(const struct rota_run *r)
+{
+    char byte;
+    int pair[2];
+
+    close(3);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0 || pair[0] != 3)
+        return ROTA_REFUSED;
+    rota_log(r, ROTA_INFO, "a line");
+    rota_progress(r, 0.5, "half");
+    printf("%zd\n", recv(pair[1], &byte, 1, MSG_DONTWAIT | MSG_TRUNC));
+    return ROTA_SUCCEEDED;
+}
+
+/* Writes the instant of its newest instruction to the file, for ever. */
+static int as_stamper(const struct rota_run *r)
+{
+    int fd = open(rota_string(r, "file"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    volatile struct timespec *stamp;
+    struct timespec now;
+    sigset_t all;
+
+    if (fd < 0 || ftruncate(fd, sizeof(now)) < 0)
+        return ROTA_REFUSED;
+    stamp = mmap(NULL, sizeof(now), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (stamp == MAP_FAILED)
+        return ROTA_REFUSED;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    for (int64_t count = 0;; count++) {
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        stamp->tv_sec = now.tv_sec;
+        stamp->tv_nsec = now.tv_nsec;
+        if (count == 0)
+            rota_log(r, ROTA_INFO, "ready");
+    }
 }
 
 static int as_fds(const struct rota_run *r)
@@ -254,6 +381,13 @@ static int as_defiant(const struct rota_run *r)
         continue;
 }
 
+static int as_loop(const struct rota_run *r)
+{
+    (void)r;
+    for (;;)
+        continue;
+}
+
 /* Its child comes back from run() too; only the worker speaks. */
 static int as_twins(const struct rota_run *r)
 {
@@ -267,6 +401,14 @@ static int as_twins(const struct rota_run *r)
 static int as_answer(const struct rota_run *r)
 {
     return (int)rota_integer(r, "number");
+}
+
+/* Time enough for its guard to be stopped before the result comes. */
+static int as_answer_after_a_stop(const struct rota_run *r)
+{
+    rota_log(r, ROTA_INFO, "ready");
+    nap_ms(300);
+    return ROTA_SUCCEEDED;
 }
 
 static int as_failing(const struct rota_run *r)
@@ -301,27 +443,20 @@ static const struct {
     const char *name;
     int (*run)(const struct rota_run *);
 } ways[] = {
-    { "tree", as_tree },
+    { "tree", as_tree },         { "headless", as_headless },
+    { "deaf", as_deaf },
     { "leaver", as_leaver },
-    { "bomb", as_bomb },
-    { "fds", as_fds },
-    { "surroundings", as_surroundings },
-    { "stopping", as_stopping },
-    { "interrupted", as_interrupted },
-    { "flood", as_flood },
-    { "long_line", as_long_line },
-    { "chatty", as_chatty },
-    { "clock", as_clock },
-    { "run", as_run },
-    { "closer", as_closer },
-
-    { "defiant", as_defiant },
-    { "twins", as_twins },
-    { "answer", as_answer },
-    { "failing", as_failing },
-    { "crash", as_crash },
-    { "exit", as_exit },
-    { "undeclared", as_undeclared },
+    { "bomb", as_bomb },         { "hares", as_hares },
+    { "reuser", as_reuser },     { "stamper", as_stamper },
+    { "fds", as_fds },           { "surroundings", as_surroundings },
+    { "stopping", as_stopping }, { "interrupted", as_interrupted },
+    { "flood", as_flood },       { "long_line", as_long_line },
+    { "chatty", as_chatty },     { "clock", as_clock },
+    { "run", as_run },           { "closer", as_closer },
+    { "defiant", as_defiant },   { "loop", as_loop },
+    { "twins", as_twins },       { "answer", as_answer },
+    { "failing", as_failing },   { "crash", as_crash },
+    { "exit", as_exit },         { "undeclared", as_undeclared },
     { "mistyped", as_mistyped },
 };
 

@@ -3,11 +3,14 @@
 #include <rota/plugin.h>
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int run(const struct rota_run *r)
 {
     (void)r;
+    puts("run");
     return ROTA_SUCCEEDED;
 }
 
@@ -53,6 +56,39 @@ static const struct rota_param params[] = {
     { .name = NULL },
 };
 ROTA_PLUGIN(.name = "x", .version = "1", .summary = "x", .params = params, .run = run);
+#elif defined(ODD_ROW)
+ROTA_EXPORT const struct rota_plugin rota_plugin = { .abi = ROTA_ABI,
+                                                     .size = sizeof(struct rota_plugin),
+                                                     .param_size = sizeof(struct rota_param) + 1,
+                                                     .name = "x",
+                                                     .version = "1",
+                                                     .summary = "x",
+                                                     .run = run };
+#elif defined(LIMITED)
+static const struct rota_param params[] = {
+    { .name = "wait", .type = TYPE, LIMITED },
+    { .name = NULL },
+};
+ROTA_PLUGIN(.name = "x", .version = "1", .summary = "x", .params = params, .run = run);
+#elif defined(TALKER)
+static char summary[200000];
+__attribute__((constructor)) static void fill(void)
+{
+    memset(summary, 's', sizeof(summary) - 1);
+}
+ROTA_PLUGIN(.name = "x", .version = summary, .summary = summary, .run = run);
+#elif defined(WHO)
+static int uid;
+__attribute__((constructor)) static void look(void)
+{
+    uid = (int)geteuid();
+}
+static int check(const struct rota_run *r)
+{
+    return rota_fail(r, ROTA_REFUSED, "user %d, then %d, group %d, home %s", uid, (int)geteuid(),
+                     (int)getegid(), getenv("HOME"));
+}
+ROTA_PLUGIN(.name = "x", .version = "1", .summary = "x", .run = run, .check = check);
 #elif defined(BAD_TYPE)
 static const struct rota_param params[] = {
     { .name = "wait", .type = 99 },
@@ -135,6 +171,15 @@ __attribute__((constructor)) static void first(void)
     abort();
 #elif defined(EXITS)
     exit(7);
+#elif defined(SLOW)
+    const struct timespec nap = { .tv_nsec = 500000000 };
+
+    puts("loading");
+    nanosleep(&nap, NULL);
+#elif defined(MUTE)
+    close(3);
+    for (;;)
+        pause();
 #elif defined(HANGS)
     if (fork() >= 0)
         for (;;)

@@ -13,6 +13,7 @@ static const struct rota_param params[] = {
     { .name = "room", .type = ROTA_SIZE, .def = "64KiB", .max = "1GiB" },
     { .name = "names", .type = ROTA_STRINGS, .def = "[ \"a\", \"b c\" ]", .max = "3" },
     { .name = "password", .type = ROTA_STRING, .flags = ROTA_SECRET, .max = "4" },
+    { .name = "hidden", .type = ROTA_DURATION, .flags = ROTA_SECRET, .max = "1h" },
     { .name = NULL },
 };
 

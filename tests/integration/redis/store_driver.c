@@ -2,8 +2,8 @@
  * store_driver: the store on Redis under a test's hand. Requests come as lines on standard input,
  * what the store does goes out as lines of JSON. test_store.py is its user.
  *
- *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=IP PORT, more than once;
- * password= username= database= connect= command= min= max= (ms) submit ID VERB KEY=VALUE... KEY:
+ *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=HOST PORT, more than once;
+ * password= username= database= connect= command= min= max= keepalive= (ms) submit ID VERB KEY=VALUE... KEY:
  * token turn next ttl attempts fence first attempt outcome covers detail clean schedule; urgent=1;
  * again=N: submits itself N times in answer(); cancels=ID: cancels that in answer(); unwanted=1:
  * compose() says no cancel ID, pending, sound MS   end of file ends it */
@@ -140,6 +140,7 @@ static void on_answer(struct store_call *call, const struct store_reply *reply)
     print_text("status", statuses[reply->status]);
     print_number("sent", reply->sent.ms);
     print_number("took", boot_between(reply->sent, reply->received));
+    print_text("fault", fault_name(reply->fault));
     if (reply->status != STORE_ANSWERED) {
         print_text("error", reply->error);
     } else {
@@ -176,8 +177,7 @@ static bool on_compose(struct store_call *call, struct boot now, struct store_re
     return true;
 }
 
-static void on_link(void *context, enum redis_link_state state, const char *endpoint,
-                    const char *reason, int64_t window_ms)
+static void on_link(void *context, const struct redis_link_change *change)
 {
     static const char *const names[] = {
         [REDIS_LINK_IDLE] = "idle",
@@ -188,10 +188,11 @@ static void on_link(void *context, enum redis_link_state state, const char *endp
 
     (void)context;
     begin("link");
-    print_text("state", names[state]);
-    print_text("endpoint", endpoint);
-    print_text("reason", reason ? reason : "");
-    print_number("window", window_ms);
+    print_text("state", names[change->state]);
+    print_text("endpoint", change->endpoint);
+    print_text("fault", fault_name(change->fault));
+    print_text("reason", change->reason ? change->reason : "");
+    print_number("window", change->window_ms);
     print_number("at", redis_link_now().ms);
     end();
 }
@@ -392,6 +393,8 @@ static void set_option(struct redis_settings *settings, struct redis_endpoint *e
         settings->backoff_min_ms = atoll(value);
     else if (strcmp(option, "max") == 0)
         settings->backoff_max_ms = atoll(value);
+    else if (strcmp(option, "keepalive") == 0)
+        settings->keepalive_ms = atoll(value);
     else
         abort();
 }

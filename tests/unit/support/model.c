@@ -60,6 +60,9 @@ static struct store_reply held(struct model *m, int64_t now, const struct store_
     struct store_reply reply = wait_for(now, ACQUIRE_HELD, m->lock_end_ms - now, "");
     bool ours = strcmp(m->lock, m->token) == 0;
 
+    if (m->watched != r->turn.ms)
+        m->watch = 0;
+    m->watched = r->turn.ms;
     if (r->first_ask)
         reply.acquire.watch = ++m->watch;
     reply.acquire.holder = m->lock;

@@ -22,6 +22,7 @@ struct model {
     char token[TOKEN_SIZE];
     int64_t turn, done, retry, delay, ttl;
     uint32_t attempt, streak, watch;
+    int64_t watched; /* the turn that `watch` counts for */
     uint64_t fence;
     bool ended;         /* the newest attempt's end was told; not: only given up by others */
     bool held, gave_up; /* what the last finish answered: for its repeat */

@@ -189,7 +189,7 @@ static void end_run(struct world *w, struct world_device *d, unsigned i, bool re
     run->tree_left = !end.clean;
     run->emptied =
         end.clean ? BOOT_NEVER : boot_add(boot_of(d, w->now_ms), between(w, 1, MINUTE_MS));
-    if (returned && run->result >= 0 && run->result <= 1)
+    if (returned && run->result >= 0 && run->result <= 1 && run->stop == RUN_NOT_STOPPED)
         run->truth = OUTCOME_SUCCEEDED;
     else if (returned && run->result == 4 && run->stop == RUN_NOT_STOPPED)
         run->truth = OUTCOME_DECLINED;

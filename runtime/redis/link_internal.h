@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * redis/link_internal.h: what the files of the link share: link.c (owner and event loop), link_state.c
+ * (the phase, and what ends it), link_connect.c (up to the open socket), link_replies.c (what comes
+ * in). */
+#ifndef ROTA_REDIS_LINK_INTERNAL_H
+#define ROTA_REDIS_LINK_INTERNAL_H
+#include "redis/alarm.h"
+#include "redis/link.h"
+#include "redis/retry.h"
+#include "redis/route.h"
+#include "redis/wire.h"
+
+#define REDIS_LINK_NO_FAULT ((struct redis_fault){ .class = FAULT_NONE })
+
+enum phase {
+    PHASE_IDLE,
+    PHASE_NAMING, /* the host's addresses are asked for */
+    PHASE_CONNECTING,
+    /* Connected, and the login and the first commands are on their way: nothing is proven yet. */
+    PHASE_UNPROVEN,
+    PHASE_UP,
+    PHASE_WAITING
+};
+
+struct redis_link {
+    const struct redis_settings *settings;
+    struct redis_store_env env;
+    struct redis_link_owner owner;
+    enum phase phase;
+    struct redis_route route;
+    struct redis_lookup lookup; /* out in PHASE_NAMING */
+    struct redis_wire wire;
+    sd_event_source *io, *kick;
+    struct redis_alarm alarm;
+    uint32_t io_events;
+    struct redis_retry retry;
+    struct boot connect_deadline; /* of the whole try: name, connection, login */
+    struct boot address_deadline; /* of connecting to one of its addresses */
+    struct boot retry_at;
+    bool urgent;      /* somebody cannot wait for the window */
+    bool hurried;     /* and that was granted since the link was up */
+    bool login_first; /* the last login was refused: commands wait until it is accepted */
+    bool faulty;      /* the event loop refused something: only the watchdog can help */
+};
+
+/* link_state.c */
+
+static inline bool redis_link_is_connected(const struct redis_link *link)
+{
+    return link->phase == PHASE_UNPROVEN || link->phase == PHASE_UP;
+}
+
+void redis_link_set_phase(struct redis_link *link, enum phase phase,
+                          const struct redis_fault *fault);
+/* When the alarm has to ring in this state. */
+struct boot redis_link_due(const struct redis_link *link);
+/* After every change: what the loop wakes us for follows from the state alone. */
+void redis_link_rearm(struct redis_link *link);
+/* Closes the connection, or forgets the question for its address. Returns what was in flight. */
+struct redis_link_request *redis_link_disconnect(struct redis_link *link);
+/* The requests get done() with NULL. */
+void redis_link_orphan(struct redis_link_request *orphans, const struct redis_fault *fault);
+/* A command was answered, or there was only a login to answer. */
+void redis_link_become_up(struct redis_link *link);
+/* Ends a connection, made or not, and what it had in flight; the next try is armed. */
+void redis_link_drop(struct redis_link *link, const struct redis_fault *fault);
+/* The connection is gone, by a negative errno. Servers and carriers close idle ones: that harms
+ * nobody, and the next call connects. */
+void redis_link_lose(struct redis_link *link, int error);
+
+/* link_connect.c */
+
+/* A try begins: from PHASE_IDLE or PHASE_WAITING. */
+void redis_link_connect(struct redis_link *link);
+/* Connecting to the present address has taken too long. False where there is no further one: then
+ * nothing has changed. */
+bool redis_link_connect_next(struct redis_link *link);
+
+/* link_replies.c */
+
+/* Lets the owner send. */
+void redis_link_pump(struct redis_link *link);
+/* Hands the socket what it takes. */
+void redis_link_flush(struct redis_link *link);
+/* Reads once, and takes the replies that are whole. */
+void redis_link_receive(struct redis_link *link);
+#endif

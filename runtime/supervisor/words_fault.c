@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/words_fault.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "supervisor/journal.h"
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const verbs[STORE_VERB_COUNT] = {
+    [STORE_CLOCK] = "time",
+    [STORE_ACQUIRE] = "acquire",
+    [STORE_RENEW] = "renew",
+    [STORE_FINISH] = "finish",
+};
+
+static int level_of(enum fault fault)
+{
+    return fault == FAULT_STORAGE || fault == FAULT_OPERATOR ? LOG_ERR : LOG_WARNING;
+}
+
+/* Where a connection was lost, its own line says so for all jobs; only an answer that came too late,
+ * which has no text, is news. */
+static bool is_told_by_link(const struct report *r)
+{
+    return r->text && (r->fault == FAULT_LINK || r->fault == FAULT_ALIEN);
+}
+
+static const char *name_of(const struct job *job)
+{
+    return job ? job->spec->name : "the fleet's clock";
+}
+
+static void say_repeat(const struct job *job, const struct report *r, const char *why)
+{
+    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL }, { NULL, NULL } };
+    uint64_t count = job ? job->counters.faults[r->fault] : 0;
+
+    if (job)
+        journal_log(LOG_DEBUG, fields, "%s: %s: %s; faults of this kind (%s) so far: %" PRIu64,
+                    name_of(job), verbs[r->verb], why, fault_name(r->fault), count);
+    else
+        journal_log(LOG_DEBUG, NULL, "%s: %s (%s)", name_of(job), why, fault_name(r->fault));
+}
+
+static void say_fault(const struct job *job, const struct report *r, struct words_fault *slot)
+{
+    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL }, { NULL, NULL } };
+    char why[REDIS_FAULT_REASON_SIZE];
+
+    text_copy(why, sizeof why, r->text ? r->text : "the answer came too late to be used");
+    if (is_told_by_link(r) || (slot->said && text_equal(slot->text, why))) {
+        say_repeat(job, r, why);
+        return;
+    }
+    slot->said = true;
+    text_copy(slot->text, sizeof slot->text, why);
+    journal_log(level_of(r->fault), fields, "%s: %s: %s; it is tried again", name_of(job),
+                verbs[r->verb], why);
+}
+
+static void say_over(const struct job *job, struct words_fault *own, struct words_fault *shared)
+{
+    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL }, { NULL, NULL } };
+
+    if (own->said && own != shared)
+        journal_log(LOG_NOTICE, fields, "%s: Redis answers it again", name_of(job));
+    if (shared->said)
+        journal_log(LOG_NOTICE, NULL, "Redis answers again; it was: %s", shared->text);
+    own->said = false;
+    shared->said = false;
+}
+
+void words_fault_report(const struct job *job, const struct report *r, struct words_fault *own,
+                        struct words_fault *shared)
+{
+    if (r->kind == REPORT_ANSWERED)
+        say_over(job, own, shared);
+    else
+        say_fault(job, r, fault_is_shared(r->fault) ? shared : own);
+}
+
+static void say_link_up(struct words_fault_link *w, const char *endpoint, uint64_t missed,
+                        struct boot now)
+{
+    char after[UNITS_SIZE];
+
+    if (!w->down)
+        return;
+    w->down = false;
+    units_say_duration(boot_between(w->since, now), after, sizeof after);
+    if (missed > w->missed_before)
+        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turns were missed",
+                    endpoint, after, missed - w->missed_before);
+    else
+        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; no turn was missed", endpoint,
+                    after);
+}
+
+/* An outage may show itself differently at each server and each try: a kind of fault is said once. */
+static void say_link_down(struct words_fault_link *w, const struct redis_link_change *change)
+{
+    bool lost = change->fault == FAULT_LINK || change->fault == FAULT_ALIEN;
+    int level = w->said & (UINT32_C(1) << change->fault) ? LOG_DEBUG : LOG_ERR;
+    char next[UNITS_SIZE];
+
+    w->said |= UINT32_C(1) << change->fault;
+    units_say_duration(change->window_ms, next, sizeof next);
+    if (lost)
+        journal_log(level, NULL, "%s does not answer (%s); jobs wait; next try within %s",
+                    change->endpoint, w->text, next);
+    else
+        journal_log(level, NULL, "%s cannot be used: %s; jobs wait; next try within %s",
+                    change->endpoint, w->text, next);
+}
+
+void words_fault_link(struct words_fault_link *w, const struct redis_link_change *change,
+                      uint64_t missed, struct boot now)
+{
+    const char *reason = change->reason ? change->reason : "no reply";
+
+    if (change->state == REDIS_LINK_UP)
+        say_link_up(w, change->endpoint, missed, now);
+    if (change->state != REDIS_LINK_WAITING)
+        return;
+    if (!w->down) {
+        w->down = true;
+        w->said = 0;
+        w->since = now;
+        w->missed_before = missed;
+    }
+    w->fault = change->fault;
+    text_escape(w->text, sizeof w->text, reason, strlen(reason));
+    say_link_down(w, change);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * supervisor/words_fault.h: the sentences about Redis's faults, and about the connection.
+ *
+ * The same fault is said once, when it begins, and once more when it is over; its repeats are debug
+ * lines. */
+#ifndef ROTA_SUPERVISOR_WORDS_FAULT_H
+#define ROTA_SUPERVISOR_WORDS_FAULT_H
+#include "core/report.h"
+#include "redis/fault.h"
+#include "redis/store.h"
+
+/* What was said. Embedded in its owner, zeroed. */
+struct words_fault {
+    bool said;
+    char text[REDIS_FAULT_REASON_SIZE];
+};
+
+struct words_fault_link {
+    bool down;
+    uint32_t said;    /* a bit for each class that this outage has shown */
+    enum fault fault; /* of the last try */
+    struct boot since;
+    uint64_t missed_before;
+    char text[REDIS_FAULT_REASON_SIZE]; /* of the last try, fit for a line */
+};
+
+/* REPORT_UNANSWERED and REPORT_ANSWERED. `job` is NULL where the fleet's time was asked for; `own` is
+ * the job's, `shared` that of all jobs (core/fault.h). */
+void words_fault_report(const struct job *job, const struct report *r, struct words_fault *own,
+                        struct words_fault *shared);
+/* The connection's state has changed. `missed`: turns missed so far, of all jobs. */
+void words_fault_link(struct words_fault_link *w, const struct redis_link_change *change,
+                      uint64_t missed, struct boot now);
+#endif

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What cmake --install puts where, and that the texts say where it is."""
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import guard_harness as h
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(h.SANITIZED, reason="one build of the installed files is enough")
+
+
+def install(root):
+    subprocess.run(["cmake", "--install", str(h.BUILD), "--prefix", "/usr"], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": str(root)})
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The root of a system with rota on it. The configuration's place is that of the build's own prefix."""
+    root = tmp_path_factory.mktemp("root")
+    install(root)
+    return root
+
+
+def test_each_thing_is_in_its_place(installed):
+    for name in ("usr/sbin/rotad", "usr/libexec/rota-guard", "usr/lib/rota/exec.so",
+                 "usr/include/rota/plugin.h", "usr/lib/pkgconfig/rota.pc",
+                 "usr/lib/systemd/system/rotad.service", "usr/share/man/man8/rotad.8",
+                 "usr/share/man/man8/rota-guard.8", "usr/share/man/man5/rotad.conf.5",
+                 "etc/rota/rotad.conf"):
+        assert (installed / name).is_file(), name
+    assert list((installed / "etc/rota/jobs.d").iterdir()) == []
+
+
+def test_the_configuration_names_the_examples(installed):
+    text = (installed / "etc/rota/rotad.conf").read_text()
+    folder = re.search(r"^# (/\S+/examples/jobs\.d)\b", text, re.M)[1]
+    # The text was made for the build's prefix, the files went to another.
+    prefix = re.search(r"^CMAKE_INSTALL_PREFIX:PATH=(.*)$", (h.BUILD / "CMakeCache.txt").read_text(), re.M)[1]
+    examples = installed / "usr" / Path(folder).relative_to(prefix)
+    assert sorted(path.name for path in examples.iterdir()) == ["nightly_report.conf", "sync_prices.conf"]
+
+
+def test_a_configuration_that_is_there_stays(tmp_path):
+    conf = tmp_path / "etc/rota/rotad.conf"
+    conf.parent.mkdir(parents=True)
+    conf.write_text("# mine\n")
+    install(tmp_path)
+    assert conf.read_text() == "# mine\n"
+
+
+def test_the_manual_has_every_key(installed):
+    printed = subprocess.run([h.BUILD / "runtime/supervisor/rotad", "-c", ROOT / "conf/rotad.conf", "--print-config"],
+                             text=True, stdout=subprocess.PIPE, check=True, timeout=20).stdout
+    manual = (installed / "usr/share/man/man5/rotad.conf.5").read_text().replace("\\-", "-")
+    keys = re.findall(r"^ *(\w+) = ", printed, re.M)
+    assert len(keys) > 10
+    assert [key for key in keys if f"\n.B {key}\n" not in manual] == []
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
+def test_systemd_takes_the_unit(installed, tmp_path):
+    unit = (installed / "usr/lib/systemd/system/rotad.service").read_text()
+    # The operator's jobs.d in /run/rota outlives a restart.
+    assert "\nRuntimeDirectoryPreserve=yes\n" in unit
+    stop_s = int(re.search(r"^TimeoutStopSec=(\d+)s$", unit, re.M)[1])
+    assert stop_s > 45 + 5  # stop_timeout's default, and what rotad asks for beyond it
+    copy = tmp_path / "rotad.service"
+    copy.write_text(re.sub(r"^ExecStart=.*$", "ExecStart=/bin/true", unit, flags=re.M))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(copy)], text=True, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert "rotad.service" not in done.stdout, done.stdout

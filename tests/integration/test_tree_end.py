@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Who is stopped when, and that all of a tree is: instants and processes that are easily missed."""
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import guard_harness as h
+import pytest
+from guard_harness import EXEC, Guard, run
+
+not_sanitized = pytest.mark.skipif(h.SANITIZED, reason="a sanitizer wants to be loaded first")
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """In a folder of its own, since pytest's are closed to other users."""
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o755)
+        yield Path(path)
+
+
+@pytest.fixture(scope="module")
+def behave(folder):
+    return h.compile_plugin(folder, h.PLUGINS / "behave.c")
+
+
+def preloaded(folder, name, text):
+    """A program's prefix: it runs with the functions that the C text defines."""
+    source, shim = folder / f"{name}.c", folder / f"{name}.so"
+    source.write_text(text)
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-D_GNU_SOURCE", str(source), "-o", str(shim)],
+                   check=True)
+    return ["env", f"LD_PRELOAD={shim}"]
+
+
+def threads_of(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return 0
+
+
+def test_process_whose_first_thread_has_ended(behave, tmp_path):
+    note = tmp_path / "pids"
+    with Guard() as guard:
+        guard.start(behave, {"as": "headless", "file": str(note)}, stop_grace_ms=100).ready()
+        pid = int(note.read_text())
+        h.wait_until(lambda: not h.is_alive(pid), 5, "a first thread that is dead")
+        assert threads_of(pid) == 2
+        below = h.descendants(pid) - {pid}
+        guard.send(h.STOP, reason=0)
+        ended = guard.ended(5)
+    assert (ended["clean"], len(below)) == (1, 1)
+    assert threads_of(pid) == 0 and not h.is_alive(below.pop())
+
+
+REFUSING = """
+#include <errno.h>
+
+int pidfd_open(int pid, unsigned flags)
+{
+    errno = EPERM;
+    return -1;
+}
+"""
+
+
+@not_sanitized
+def test_container_that_refuses_pidfds(behave, folder, tmp_path):
+    """As older ones do with every call that they do not know."""
+    note = tmp_path / "pids"
+    with Guard(prefix=preloaded(folder, "refusing", REFUSING)) as guard:
+        guard.start(behave, {"as": "tree", "file": str(note)}, stop_grace_ms=100).ready()
+        guard.send(h.STOP, reason=0)
+        ended = guard.ended(5)
+    assert ended["clean"] == 1
+    assert not any(h.is_alive(int(pid)) for pid in note.read_text().split())
+
+
+def test_tree_has_its_grace(tmp_path):
+    """The worker and the shell go at once; what they started still has its time to save its work."""
+    saved = tmp_path / "saved"
+    inner = f"trap 'sleep 0.3; echo all >{saved}; exit' TERM; echo up; while :; do sleep 0.02; done"
+    with Guard() as guard:
+        guard.start(EXEC, {"command": ["sh", "-c", 'sh -c "$0"; :', inner]}, stop_grace_ms=5000)
+        guard.next(h.OUTPUT)
+        guard.send(h.STOP, reason=0)
+        began = time.monotonic()
+        ended = guard.ended(10)
+        took = time.monotonic() - began
+    assert saved.read_text() == "all\n"
+    assert (ended["clean"], ended["killed"], ended["leftovers"]) == (1, 0, 0)
+    assert took < 4
+
+
+def test_what_ignores_the_stop_after_its_worker_is_killed(behave, tmp_path):
+    defiant = "trap '' TERM; echo up; while :; do sleep 0.02; done"
+    with Guard() as guard:
+        guard.start(EXEC, {"command": ["sh", "-c", 'sh -c "$0"; :', defiant]}, stop_grace_ms=400)
+        guard.next(h.OUTPUT)
+        guard.send(h.STOP, reason=0)
+        began = time.monotonic()
+        ended = guard.ended(10)
+        took = time.monotonic() - began
+    assert (ended["clean"], ended["result"]) == (1, h.DECLINED) and ended["leftovers"] >= 1
+    assert 0.4 <= took < 2
+
+
+def test_stop_while_the_plugin_is_loaded(folder):
+    plugin = h.compile_plugin(folder, h.PLUGINS / "broken.c", "slow", ["SLOW"])
+    with Guard() as guard:
+        guard.start(plugin, stop_grace_ms=5000)
+        assert guard.next(h.OUTPUT)["text"] == "loading"
+        guard.send(h.STOP, reason=6)
+        ended = guard.ended(5)
+    assert guard.lines() == ["loading"]
+    assert (ended["how"], ended["result"], ended["detail"], ended["killed"]) == \
+        (h.RETURNED, h.DECLINED, "stopped before it began", 0)
+
+
+@pytest.mark.parametrize("turn", range(30))
+def test_stop_right_after_the_start(turn):
+    """Whenever it comes: the work does not begin, or is asked to end; it never has to be killed."""
+    with Guard() as guard:
+        guard.start(EXEC, {"command": ["sleep", "60"]}, stop_grace_ms=10000)
+        if turn > 0:
+            guard.next(h.STARTED)
+            instant = time.monotonic() + (turn - 1) * 0.0002
+            while time.monotonic() < instant:
+                pass
+        guard.send(h.STOP, reason=0)
+        began = time.monotonic()
+        ended = guard.ended(15)
+    assert (ended["stop"], ended["clean"], ended["killed"]) == (h.STOP_ORDERED, 1, 0)
+    assert time.monotonic() - began < 5
+
+
+def test_result_that_came_before_the_stop(behave):
+    """The guard gets to see both at once."""
+    with Guard() as guard:
+        guard.start(behave, {"as": "answer_after_a_stop"}, stop_grace_ms=5000).ready()
+        guard.process.send_signal(signal.SIGSTOP)
+        h.wait_until(lambda: not h.is_alive(guard.worker), 5, "the worker's end")
+        guard.send(h.STOP, reason=3)
+        guard.process.send_signal(signal.SIGCONT)
+        ended = guard.ended(5)
+    assert (ended["how"], ended["result"], ended["stop"]) == (h.RETURNED, h.SUCCEEDED, h.STOP_NONE)
+
+
+LEAVING = """
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Until a signal comes. */
+void _exit(int status)
+{
+    write(1, "leaving\\n", 8);
+    pause();
+    syscall(SYS_exit_group, status);
+    __builtin_unreachable();
+}
+"""
+
+
+@not_sanitized
+def test_stop_between_the_result_and_the_workers_end(behave, folder):
+    with Guard(prefix=preloaded(folder, "leaving", LEAVING)) as guard:
+        guard.start(behave, {"as": "answer"}, stop_grace_ms=5000)
+        assert guard.next(h.OUTPUT)["text"] == "leaving"
+        guard.send(h.STOP, reason=3)
+        ended = guard.ended(5)
+    assert (ended["how"], ended["result"], ended["stop"], ended["killed"]) == \
+        (h.RETURNED, h.SUCCEEDED, h.STOP_NONE, 0)
+
+
+def test_last_word_under_a_stream_of_renewals(behave):
+    """A worker that leaves with renewals unread has told its result all the same."""
+    for _ in range(50):
+        with Guard() as guard:
+            guard.start(behave, {"as": "answer"}, worst_case_ms=60000)
+            deadline, ended = guard.deadline, None
+            while not ended:
+                deadline += 1
+                try:
+                    guard.send(h.DEADLINE, deadline=deadline)
+                except BrokenPipeError:
+                    pass
+                while h.select.select([guard.socket], [], [], 0)[0] and not ended:
+                    frame = guard.receive(5)
+                    assert frame is not None, "an end of file before the end was told"
+                    ended = frame if frame["type"] == h.ENDED else None
+        assert (ended["how"], ended["result"]) == (h.RETURNED, h.SUCCEEDED)
+
+
+def test_stop_descriptor_that_the_plugin_closed(behave):
+    """It is not readable, it is gone: nobody is asked to stop."""
+    with Guard() as guard:
+        guard.start(behave, {"as": "deaf"}, deadline_in_ms=10000).ready()
+        guard.send(h.DEADLINE, deadline=guard.deadline + 5000)
+        ended = guard.ended(10)
+    assert (ended["result"], ended["stop"]) == (h.SUCCEEDED, h.STOP_NONE)
