@@ -68,10 +68,10 @@ struct job_config {
 };
 
 struct config {
-    char *prefix;       /* "" where not given (then no job can run) */
-    char *device;       /* expanded */
+    char *prefix;         /* "" where not given (then no job can run) */
+    char *device;         /* expanded */
     char *device_written; /* as in the file; NULL where it is not there */
-    char **plugin_dirs; /* ends with NULL */
+    char **plugin_dirs;   /* ends with NULL */
     uint32_t max_running;
     int log_level; /* LOG_ERR ... LOG_DEBUG of syslog.h */
     int64_t stop_timeout_ms;

@@ -18,24 +18,34 @@ static const char head[] =
     ".br\n"
     ".I /run/rota/jobs.d/*.conf\n"
     ".SH DESCRIPTION\n"
-    "The files are in the format of libconfig. rotad.conf says who this device is and where Redis is.\n"
-    "Each file of a jobs.d folder holds one group, jobs = { ... };, and nothing else; rotad.conf may\n"
-    "hold such a group too. A file in a later folder replaces the file of the same name in an earlier\n"
-    "one; a link to /dev/null masks it. They are read in order of their names. Hidden files and names\n"
-    "that do not end in .conf are left alone. With the option \\-c FILE it is that file and the jobs.d\n"
+    "The files are in the format of libconfig. rotad.conf says who this device is and where Redis "
+    "is.\n"
+    "Each file of a jobs.d folder holds one group, jobs = { ... };, and nothing else; rotad.conf "
+    "may\n"
+    "hold such a group too. A file in a later folder replaces the file of the same name in an "
+    "earlier\n"
+    "one; a link to /dev/null masks it. They are read in order of their names. Hidden files and "
+    "names\n"
+    "that do not end in .conf are left alone. With the option \\-c FILE it is that file and the "
+    "jobs.d\n"
     "folder beside it.\n"
     ".PP\n"
-    "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq. Numbers are plain decimal\n"
-    "digits. @include is not read. Files have at most 256 KiB, and nobody but root and rotad's own user\n"
-    "may be able to change or replace them. The name of a job begins with a letter; letters, digits,\n"
+    "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq. Numbers are plain "
+    "decimal\n"
+    "digits. @include is not read. Files have at most 256 KiB, and nobody but root and rotad's own "
+    "user\n"
+    "may be able to change or replace them. The name of a job begins with a letter; letters, "
+    "digits,\n"
     "_ and \\- follow, 63 characters in all at most.\n"
     ".PP\n"
-    "A job with a mistake does not run, the other jobs do; a mistake elsewhere in rotad.conf keeps\n"
+    "A job with a mistake does not run, the other jobs do; a mistake elsewhere in rotad.conf "
+    "keeps\n"
     "rotad from starting.\n"
     ".B rotad \\-\\-check\n"
     "reports every mistake, and shows when each job is due.\n"
     ".PP\n"
-    "A reload (SIGHUP) takes over changed jobs, and all keys but those that are marked with \\(lqtakes a\n"
+    "A reload (SIGHUP) takes over changed jobs, and all keys but those that are marked with "
+    "\\(lqtakes a\n"
     "restart\\(rq below. As long as there was no job yet it takes over those too.\n";
 
 static const char foot[] = ".SH EXAMPLE\n.nf\n"
@@ -131,8 +141,7 @@ static void put_type(const struct schema_key *k, FILE *out)
 /* As it would be written in the file. */
 static void put_value(const struct schema_key *k, FILE *out)
 {
-    const char *quote =
-        k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN ? "" : "\\(dq";
+    const char *quote = k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN ? "" : "\\(dq";
 
     fputs(quote, out);
     put_text(k->def, out);

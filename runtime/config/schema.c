@@ -71,8 +71,9 @@ static const struct schema_key redis_keys[] = {
       .help = "For one reply; then the connection is closed.",
       DEST(redis_config, command_timeout_ms) },
     { REDIS("keepalive"), SCHEMA_DURATION, .min = 0, .max = 2 * HOUR_MS, .def = "2m",
-      .help = "Silence before TCP asks whether the server is there, 10s to 2h; 0s: never. Keep below "
-              "the carrier's NAT time-out.",
+      .help =
+          "Silence before TCP asks whether the server is there, 10s to 2h; 0s: never. Keep below "
+          "the carrier's NAT time-out.",
       DEST(redis_config, keepalive_ms) },
     { REDIS("backoff_min"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "500ms",
       .help = "Least reconnect window (full jitter).", DEST(redis_config, backoff_min_ms) },

@@ -2,16 +2,18 @@
  * core/fault.h: the classes of what can go wrong between a device and its store, and what the core
  * does about each. redis/fault.c says which reply and which errno is of which class.
  *
- *   class      acquire               renew                   finish            the connection
- *   link       the same token, as soon as there is a connection: all three     lost; the next
- * address alien      as link                                                         closed; the
- * next address busy       asked again soon      repeated soon           repeated soon     kept, or
- * the same address storage    asked again slowly    repeated in L/12 at most   repeated slowly kept
- *   replica    asked again soon      repeated soon           repeated soon     closed; the next
- * address operator   asked again slowly    repeated in L/12 at most   repeated slowly   kept, or
- * closed unknown    asked again slowly    repeated in L/12 at most   repeated slowly   kept ours
- * asked again soon      repeated soon           repeated soon     kept
+ *   class     acquire         renew               finish           the connection
+ *   link      the same token, as soon as a connection is there      lost
+ *   alien     the same                                              closed, the next address
+ *   busy      soon            soon, in L/12       soon              kept, or the same address
+ *   storage   slowly          soon, in L/12       slowly            kept
+ *   replica   soon            soon, in L/12       soon              closed, the next address
+ *   operator  slowly          soon, in L/12       slowly            kept, or closed
+ *   unknown   slowly          soon, in L/12       slowly            kept
+ *   ours      soon            soon, in L/12       soon              kept
  *
+ * Soon: asked again, or repeated, in windows of 500 ms up to 1 min; slowly: 5 s up to 5 min. A
+ * renewal has no window longer than a twelfth of its lease.
  * None of them is ever counted as a turn that another device holds. */
 #ifndef ROTA_CORE_FAULT_H
 #define ROTA_CORE_FAULT_H

@@ -218,6 +218,18 @@ static void refused_wait(struct job *j, const struct store_reply *reply)
     ask_again(j, reply->received, time_add_ms(reply->acquire.left_ms, 1));
 }
 
+/* By a hair, or because the server's clock was set back: then the turn that was asked for is not
+ * the one to wait for. */
+static void refused_early(struct job *j, const struct store_reply *reply)
+{
+    int64_t in = time_add_ms(reply->acquire.left_ms, 1);
+
+    if (in <= schedule_period_ms(&j->spec->schedule))
+        ask_again(j, reply->received, in);
+    else
+        job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, reply->received);
+}
+
 static void refused_exhausted(struct job *j, const struct store_reply *reply)
 {
     struct report r = { .kind = REPORT_GIVEN_UP };
@@ -261,7 +273,7 @@ static void refused(struct lease *l, const struct store_reply *reply)
         refused_wait(j, reply);
         break;
     case ACQUIRE_EARLY:
-        ask_again(j, reply->received, time_add_ms(reply->acquire.left_ms, 1));
+        refused_early(j, reply);
         break;
     case ACQUIRE_EXHAUSTED:
         refused_exhausted(j, reply);

@@ -14,8 +14,8 @@ struct redis_alarm {
 int redis_alarm_init(struct redis_alarm *alarm, sd_event *event, int64_t priority,
                      sd_event_time_handler_t handler, void *context);
 void redis_alarm_done(struct redis_alarm *alarm);
-/* Rings at `due`, at once where that is past; BOOT_NEVER: not at all. 0 or an error of sd-event, and
- * then it is off. */
+/* Rings at `due`, at once where that is past; BOOT_NEVER: not at all. 0 or an error of sd-event,
+ * and then it is off. */
 int redis_alarm_set(struct redis_alarm *alarm, struct boot due);
 /* To be called where it rings: one time source rings once. */
 void redis_alarm_rang(struct redis_alarm *alarm);

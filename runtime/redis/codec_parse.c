@@ -59,6 +59,16 @@ static bool read_number(const redisReply *element, int64_t least, int64_t *ret_n
     return true;
 }
 
+/* A foreign key may live for ages, and is no reason to call the reply none of rota's. */
+static bool read_left(const redisReply *element, int64_t *ret_number)
+{
+    if (element->type == REDIS_REPLY_INTEGER && element->integer > NUMBER_MAX) {
+        *ret_number = NUMBER_MAX;
+        return true;
+    }
+    return read_number(element, -1, ret_number);
+}
+
 /* Cut to what is kept, and at a NUL. */
 static bool read_text(const redisReply *element, char copy[STORE_TEXT_SIZE])
 {
@@ -106,7 +116,10 @@ static bool read_elements(const struct shape *shape, const redisReply *reply,
             ret_elements->text[i] = copy;
             fits = element ? read_text(element, copy) : type == 't';
         } else {
-            fits = element && read_number(element, type == 'l' ? -1 : 0, &ret_elements->number[i]);
+            int64_t *number = &ret_elements->number[i];
+
+            fits = element &&
+                   (type == 'l' ? read_left(element, number) : read_number(element, 0, number));
         }
         if (!fits)
             return false;

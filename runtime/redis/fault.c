@@ -24,13 +24,15 @@ static const struct row rows[] = {
     { "TRYAGAIN", NULL, FAULT_BUSY, .words = "it is moving the job's keys" },
     { "CLUSTERDOWN", NULL, FAULT_BUSY, .words = "its cluster is down" },
     { "NOREPLICAS", NULL, FAULT_BUSY, .words = "too few of its replicas are connected to write" },
-    { "NOSCRIPT", NULL, FAULT_BUSY, .wants_body = true, .words = "it does not keep rota's scripts" },
+    { "NOSCRIPT", NULL, FAULT_BUSY, .wants_body = true,
+      .words = "it does not keep rota's scripts" },
     { "ERR", "max number of clients", FAULT_BUSY, .closes = true,
       .words = "it has as many clients as its maxclients allows" },
     { "OOM", NULL, FAULT_STORAGE, .words = "it is out of memory and refuses writes" },
     { "MISCONF", NULL, FAULT_STORAGE, .words = "it cannot save to disk and refuses writes" },
     { "READONLY", NULL, FAULT_REPLICA, .closes = true, .words = "it is a replica" },
-    { "MASTERDOWN", NULL, FAULT_REPLICA, .closes = true, .words = "it is a replica without its master" },
+    { "MASTERDOWN", NULL, FAULT_REPLICA, .closes = true,
+      .words = "it is a replica without its master" },
     { "NOAUTH", NULL, FAULT_OPERATOR, .closes = true,
       .words = "it wants a password; write redis.password_file" },
     { "WRONGPASS", NULL, FAULT_OPERATOR, .closes = true,
@@ -53,8 +55,10 @@ static const struct row rows[] = {
     { "NOPROTO", NULL, FAULT_OPERATOR, .closes = true, .words = "it does not speak RESP2" },
     { "DENIED", NULL, FAULT_OPERATOR, .closes = true,
       .words = "its protected mode refuses this device; see its bind and requirepass" },
-    { "WRONGTYPE", NULL, FAULT_OPERATOR, .words = "a key of the job holds something that is not rota's" },
-    { "CROSSSLOT", NULL, FAULT_OPERATOR, .words = "the job's keys are not in one slot of its cluster" },
+    { "WRONGTYPE", NULL, FAULT_OPERATOR,
+      .words = "a key of the job holds something that is not rota's" },
+    { "CROSSSLOT", NULL, FAULT_OPERATOR,
+      .words = "the job's keys are not in one slot of its cluster" },
     { "MOVED", NULL, FAULT_OPERATOR,
       .words = "it is a Redis Cluster, which this version does not follow; write a single server" },
     { "ASK", NULL, FAULT_OPERATOR,
@@ -62,7 +66,8 @@ static const struct row rows[] = {
     { "ERR", "unknown command", FAULT_OPERATOR, .words = "it lacks a command that rota needs" },
 };
 
-static const struct row stranger = { .class = FAULT_UNKNOWN, .words = "an error that rota does not know" };
+static const struct row stranger = { .class = FAULT_UNKNOWN,
+                                     .words = "an error that rota does not know" };
 
 /* Where the text behind the first word begins, if that is `word`; else NULL. */
 static const char *behind(const char *error, const char *word)
@@ -86,8 +91,8 @@ static const struct row *find(const char *error)
     return NULL;
 }
 
-/* "ERR Error running script (call to f_...): @user_script:1: ... -READONLY You can't write ...": the
- * inner error, or NULL. */
+/* "ERR Error running script (call to f_...): @user_script:1: ... -READONLY You can't write ...":
+ * the inner error, or NULL. */
 static const char *unwrap(const char *error)
 {
     const char *rest = behind(error, "ERR");

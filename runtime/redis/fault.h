@@ -16,8 +16,8 @@ struct redis_fault {
     bool closes;
     /* EVALSHA of a script that the server does not have (any more). */
     bool wants_body;
-    /* A sentence part for people: words of ours and the error's first word, never the server's text,
-     * which may hold what was sent to it, the password too. */
+    /* A sentence part for people: words of ours and the error's first word, never the server's
+     * text, which may hold what was sent to it, the password too. */
     char reason[REDIS_FAULT_REASON_SIZE];
 };
 

@@ -134,7 +134,8 @@ bool redis_link_has_room(const struct redis_link *link)
 
     if (link->login_first && link->wire.login.left > 0)
         return false;
-    return redis_link_is_connected(link) && drained && link->wire.in_flight < REDIS_LINK_IN_FLIGHT_MAX;
+    return redis_link_is_connected(link) && drained &&
+           link->wire.in_flight < REDIS_LINK_IN_FLIGHT_MAX;
 }
 
 int redis_link_send(struct redis_link *link, const struct redis_command *command,

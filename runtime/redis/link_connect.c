@@ -26,8 +26,7 @@ static int open_address(struct redis_link *link)
     int64_t left_ms = boot_between(now, link->connect_deadline);
     int r;
 
-    link->address_deadline =
-        boot_add(now, left_ms / (int64_t)redis_route_left(&link->route));
+    link->address_deadline = boot_add(now, left_ms / (int64_t)redis_route_left(&link->route));
     r = redis_wire_open(&link->wire, &target, link->settings->keepalive_ms);
     return r < 0 ? r : watch_socket(link);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * redis/link_internal.h: what the files of the link share: link.c (owner and event loop), link_state.c
- * (the phase, and what ends it), link_connect.c (up to the open socket), link_replies.c (what comes
- * in). */
+ * redis/link_internal.h: what the files of the link share: link.c (owner and event loop),
+ * link_state.c (the phase, and what ends it), link_connect.c (up to the open socket),
+ * link_replies.c (what comes in). */
 #ifndef ROTA_REDIS_LINK_INTERNAL_H
 #define ROTA_REDIS_LINK_INTERNAL_H
 #include "redis/alarm.h"

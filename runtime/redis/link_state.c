@@ -16,7 +16,8 @@ static enum redis_link_state public_state(enum phase phase)
     return states[phase];
 }
 
-void redis_link_set_phase(struct redis_link *link, enum phase phase, const struct redis_fault *fault)
+void redis_link_set_phase(struct redis_link *link, enum phase phase,
+                          const struct redis_fault *fault)
 {
     enum redis_link_state before = public_state(link->phase), after = public_state(phase);
     struct redis_link_change change = {
@@ -101,7 +102,8 @@ void redis_link_orphan(struct redis_link_request *orphans, const struct redis_fa
     }
 }
 
-/* Where the next try begins. What has served, or will by itself, is asked again; a replica is not. */
+/* Where the next try begins. What has served, or will by itself, is asked again; a replica is not.
+ */
 static void turn_route(struct redis_link *link, enum fault class, bool served)
 {
     if (class == FAULT_BUSY || (class == FAULT_LINK && served))

@@ -16,8 +16,8 @@ struct redis_login {
 int redis_login_begin(const struct redis_settings *settings, struct redis_outbox *outbox,
                       struct redis_login *ret_login);
 /* Takes the next reply. 0; -EACCES and *ret_fault where it is an error that ends the connection:
- * without AUTH or SELECT commands would go to the wrong place, the name is only for people; -EBADMSG
- * where it is neither OK nor an error. */
+ * without AUTH or SELECT commands would go to the wrong place, the name is only for people;
+ * -EBADMSG where it is neither OK nor an error. */
 int redis_login_take(struct redis_login *login, const redisReply *reply,
                      struct redis_fault *ret_fault);
 #endif

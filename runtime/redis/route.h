@@ -2,7 +2,8 @@
  * redis/route.h: which server is tried, and by which of its addresses. Pure.
  *
  * Servers are tried in the order of the settings, the addresses of a name in the order in which it
- * was resolved. A name is resolved anew for every connection; what was learned is where to begin. */
+ * was resolved. A name is resolved anew for every connection; what was learned is where to begin.
+ */
 #ifndef ROTA_REDIS_ROUTE_H
 #define ROTA_REDIS_ROUTE_H
 #include "redis/store.h"

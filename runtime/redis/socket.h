@@ -11,8 +11,8 @@
 int redis_socket_open(const struct redis_endpoint *endpoint, int64_t keepalive_ms, int *ret_fd);
 /* How the connecting of a writable socket ended: 0 or a negative errno. */
 int redis_socket_result(int fd);
-/* What was sent and not acknowledged for so long ends the connection: a peer that is gone is found in
- * that time. Only once it is connected, since it bounds connecting too. 0, also for a unix socket,
- * which has no such thing; or a negative errno. */
+/* What was sent and not acknowledged for so long ends the connection: a peer that is gone is found
+ * in that time. Only once it is connected, since it bounds connecting too. 0, also for a unix
+ * socket, which has no such thing; or a negative errno. */
 int redis_socket_set_timeout(int fd, int64_t timeout_ms);
 #endif

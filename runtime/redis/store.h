@@ -78,8 +78,8 @@ struct redis_store_env {
     void (*random)(void *context, void *buffer, size_t size);
     redis_link_watch *watch;
     /* Asks for the addresses of a name, without blocking: 0, and done() is called once, later, from
-     * the event loop; or a negative errno, and it is not. One is out at a time. Whoever asks has the
-     * deadline. NULL: no names. */
+     * the event loop; or a negative errno, and it is not. One is out at a time. Whoever asks has
+     * the deadline. NULL: no names. */
     int (*resolve)(void *context, const char *host, uint16_t port, struct redis_lookup *lookup);
     /* Forgets a question that is out. */
     void (*resolve_cancel)(void *context, struct redis_lookup *lookup);

@@ -58,11 +58,9 @@ static int run_probe(struct check *k, struct config *config)
     r = sd_event_add_signal(k->event, NULL, SIGCHLD, on_child, k);
     if (r < 0)
         return r;
-    r = probe_new(&(struct probe_env){ .event = k->event,
-                                       .user = &k->user,
-                                       .done = on_done,
-                                       .context = k },
-                  config, &k->probe);
+    r = probe_new(
+        &(struct probe_env){ .event = k->event, .user = &k->user, .done = on_done, .context = k },
+        config, &k->probe);
     return r < 0 ? r : sd_event_loop(k->event);
 }
 

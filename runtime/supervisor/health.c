@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* First and longest wait before what could not be sent is sent again. At boot every service talks to
- * the manager at once, and its queue is full for a moment. */
+/* First and longest wait before what could not be sent is sent again. At boot every service talks
+ * to the manager at once, and its queue is full for a moment. */
 #define AGAIN_FIRST_US ((uint64_t)100000)
 #define AGAIN_MOST_US ((uint64_t)10000000)
 /* What the service manager gives rotad over its own limit, so that the two never race. */

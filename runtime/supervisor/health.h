@@ -33,7 +33,8 @@ int health_ready(struct health *h);
 int health_status(struct health *h, const char *text);
 /* A reload has begun; health_ready() says that it is over. Not kept: the manager loses nothing. */
 int health_reloading(struct health *h);
-/* The daemon winds down, which may take extend_ms more; the manager hears of 5 s above that, so that
- * its limit is not the instant at which rotad itself gives up. May be called again, to extend. */
+/* The daemon winds down, which may take extend_ms more; the manager hears of 5 s above that, so
+ * that its limit is not the instant at which rotad itself gives up. May be called again, to extend.
+ */
 int health_stopping(struct health *h, int64_t extend_ms);
 #endif

@@ -81,6 +81,7 @@ static int run(const struct options *o)
 
     (void)signal(SIGPIPE,
                  SIG_IGN); /* before the first line: stderr may be a pipe that nobody reads */
+    (void)manager_block_signals();
     journal_init(LOG_INFO);
     rc = instance_lock(o->runtime_dir, &lock);
     if (rc == -EBUSY) {

@@ -89,17 +89,21 @@ static int add_signal(struct manager *m, int number, sd_event_signal_handler_t h
     return rc;
 }
 
-static int add_signals(struct manager *m)
+int manager_block_signals(void)
 {
     static const int numbers[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
     sigset_t mask;
-    int rc;
 
     sigemptyset(&mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&mask, numbers[i]);
-    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
-        return -errno;
+    return sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ? -errno : 0;
+}
+
+static int add_signals(struct manager *m)
+{
+    int rc;
+
     rc = add_signal(m, SIGCHLD, on_child, PRIORITY_CHILD);
     if (rc >= 0)
         rc = add_signal(m, SIGTERM, on_stop_signal, PRIORITY_SIGNAL);

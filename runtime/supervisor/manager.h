@@ -79,6 +79,9 @@ struct manager {
     bool status_stale;
 };
 
+/* From now on the manager's signals wait until its loop takes them: a SIGHUP at the start must not
+ * kill. 0 or -errno. */
+int manager_block_signals(void);
 /* Builds everything for `config`, which the manager takes over (also where it fails). 0 or negative
  * errno. `m` must stay where it is. */
 int manager_init(struct manager *m, sd_event *event, struct config *config,

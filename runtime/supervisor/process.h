@@ -18,9 +18,9 @@ int process_spawn_guard(const char *guard_path, const char *mode, const char *na
  * its stderr goes to (close-on-exec, non-blocking; the caller's). 0 or -errno. */
 int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid);
 
-/* Starts this same program as `rotad --resolve host port`. *ret_fd is the end of a pipe that its stdout
- * goes to (close-on-exec, non-blocking; the caller's); it has no other descriptor but /dev/null. 0 or
- * -errno. */
+/* Starts this same program as `rotad --resolve host port`. *ret_fd is the end of a pipe that its
+ * stdout goes to (close-on-exec, non-blocking; the caller's); it has no other descriptor but
+ * /dev/null. 0 or -errno. */
 int process_spawn_resolver(const char *host, uint16_t port, int *ret_fd, pid_t *ret_pid);
 
 /* Where rota-guard is: in libexec where this program runs from sbin as installed, else the one

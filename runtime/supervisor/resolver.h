@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * supervisor/resolver.h: host names, resolved in a short-lived child: the C library's resolver blocks
- * for tens of seconds where a name server is silent, and loads what nsswitch.conf names.
+ * supervisor/resolver.h: host names, resolved in a short-lived child: the C library's resolver
+ * blocks for tens of seconds where a name server is silent, and loads what nsswitch.conf names.
  *
  * What the child says is checked as a stranger's word is. It is killed by its pid where it is not
  * wanted any more. */

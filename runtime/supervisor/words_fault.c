@@ -18,8 +18,8 @@ static int level_of(enum fault fault)
     return fault == FAULT_STORAGE || fault == FAULT_OPERATOR ? LOG_ERR : LOG_WARNING;
 }
 
-/* Where a connection was lost, its own line says so for all jobs; only an answer that came too late,
- * which has no text, is news. */
+/* Where a connection was lost, its own line says so for all jobs; only an answer that came too
+ * late, which has no text, is news. */
 static bool is_told_by_link(const struct report *r)
 {
     return r->text && (r->fault == FAULT_LINK || r->fault == FAULT_ALIEN);
@@ -32,7 +32,8 @@ static const char *name_of(const struct job *job)
 
 static void say_repeat(const struct job *job, const struct report *r, const char *why)
 {
-    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL }, { NULL, NULL } };
+    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
+                                      { NULL, NULL } };
     uint64_t count = job ? job->counters.faults[r->fault] : 0;
 
     if (job)
@@ -44,7 +45,8 @@ static void say_repeat(const struct job *job, const struct report *r, const char
 
 static void say_fault(const struct job *job, const struct report *r, struct words_fault *slot)
 {
-    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL }, { NULL, NULL } };
+    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
+                                      { NULL, NULL } };
     char why[REDIS_FAULT_REASON_SIZE];
 
     text_copy(why, sizeof why, r->text ? r->text : "the answer came too late to be used");
@@ -60,7 +62,8 @@ static void say_fault(const struct job *job, const struct report *r, struct word
 
 static void say_over(const struct job *job, struct words_fault *own, struct words_fault *shared)
 {
-    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL }, { NULL, NULL } };
+    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
+                                      { NULL, NULL } };
 
     if (own->said && own != shared)
         journal_log(LOG_NOTICE, fields, "%s: Redis answers it again", name_of(job));
@@ -96,7 +99,8 @@ static void say_link_up(struct words_fault_link *w, const char *endpoint, uint64
                     after);
 }
 
-/* An outage may show itself differently at each server and each try: a kind of fault is said once. */
+/* An outage may show itself differently at each server and each try: a kind of fault is said once.
+ */
 static void say_link_down(struct words_fault_link *w, const struct redis_link_change *change)
 {
     bool lost = change->fault == FAULT_LINK || change->fault == FAULT_ALIEN;

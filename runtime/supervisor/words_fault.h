@@ -24,8 +24,8 @@ struct words_fault_link {
     char text[REDIS_FAULT_REASON_SIZE]; /* of the last try, fit for a line */
 };
 
-/* REPORT_UNANSWERED and REPORT_ANSWERED. `job` is NULL where the fleet's time was asked for; `own` is
- * the job's, `shared` that of all jobs (core/fault.h). */
+/* REPORT_UNANSWERED and REPORT_ANSWERED. `job` is NULL where the fleet's time was asked for; `own`
+ * is the job's, `shared` that of all jobs (core/fault.h). */
 void words_fault_report(const struct job *job, const struct report *r, struct words_fault *own,
                         struct words_fault *shared);
 /* The connection's state has changed. `missed`: turns missed so far, of all jobs. */

@@ -70,8 +70,11 @@ def test_scripts_have_their_answers(server):
 def test_one_byte_at_a_time(server):
     server.rule(GREETING, drip(b"+hello\r\n", 0.005))
     with connect(server) as peer:
-        parts = [peer.recv(100) for _ in range(3)]
-        assert [len(part) for part in parts] == [1, 1, 1]
+        parts = []
+        while sum(map(len, parts)) < len("+hello\r\n"):
+            parts.append(peer.recv(100))
+        # A busy machine may bring two at once, but never all.
+        assert len(parts) > 2 and b"".join(parts) == b"+hello\r\n"
 
 
 def test_endless_until_the_other_side_goes(server):

@@ -65,18 +65,19 @@ def freeze_past_the_lease(guards, notes, freezer):
 @pytest.mark.parametrize("turn", range(5))
 def test_frozen_past_the_lease(behave, tmp_path, turn):
     """Guard and worker: the worker executes nothing more. Ten at once here, 50 of 50 in all."""
-    with Freezer() as freezer, contextlib.ExitStack() as stack:
-        guards, notes = [], [tmp_path / f"stamp{i}" for i in range(10)]
+    guards, notes = [], [tmp_path / f"stamp{i}" for i in range(10)]
+    with contextlib.ExitStack() as stack:
         for note in notes:
             guard = stack.enter_context(Guard())
             guard.start(behave, {"as": "stamper", "file": str(note)}, stop_grace_ms=100,
-                        deadline_in_ms=6000 if h.SANITIZED else 1500)
+                        deadline_in_ms=6000 if h.SANITIZED else 3000)
             guard.ready()
             os.kill(guard.worker, signal.SIGSTOP)  # until all are there
             guards.append(guard)
         for guard in guards:
             os.kill(guard.worker, signal.SIGCONT)
-        freeze_past_the_lease(guards, notes, freezer)
+        with Freezer() as freezer:
+            freeze_past_the_lease(guards, notes, freezer)
 
 
 @not_sanitized

@@ -92,7 +92,7 @@ def test_repeated_while_the_link_comes_and_goes(proxy, fleet):
     fleet.make_due("report")
     proxy.next("finish", lost_reply(), lost_request(), lost_reply(), lost_reply())
     fleet.device(jobs, redis=redis_by(proxy)).start()
-    proxy.wait_for("finish", 5)
+    proxy.wait_for("finish", 5, within=20)
     fleet.wait_entry("end")
     assert len({tuple(seen.words) for seen in proxy.commands("finish")}) == 1
     assert ends(fleet) == [("1", "succeeded")]

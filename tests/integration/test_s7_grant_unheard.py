@@ -43,7 +43,7 @@ def test_s7_cleaned_up_where_it_is_no_longer_wanted(proxy, fleet):
     turn = int(claim["turn"])
     other = fleet.device(jobs, name="other").start()
     other.wait_line("is held by unsure", 5)
-    wait_for(lambda: now_ms() > turn + 2000, 3, "the next turn is due")
+    wait_for(lambda: now_ms() > turn + 2300, 4, "the next turn is due")
     assert fleet.entries() == []
 
     proxy.release()

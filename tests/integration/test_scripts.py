@@ -567,6 +567,22 @@ def test_rule_7_a_wait_does_not_outlast_a_clock_that_was_set_back(job):
     grant(job, schedule="s2")
 
 
+# A damaged field counts as nothing: it must not make a reply that the device cannot read.
+
+@pytest.mark.parametrize("field", ["turn", "attempt", "fence", "done", "retry", "delay", "ttl", "streak",
+                                   "watch", "paused"])
+@pytest.mark.parametrize("rubbish", ["inf", "-inf", "nan", "1e308", "-5", "text", "9" * 40])
+def test_a_damaged_field_counts_as_nothing(job, field, rubbish):
+    job.known(**{field: rubbish})
+    answer = job.acquire()
+    if answer[0] == "wait":                             # without a turn there is no record
+        assert (field, answer[3]) == ("turn", "blank")
+        return
+    word, _, fence, attempt, turn = answer
+    assert (word, attempt, turn) == ("acquired", 1, job.turn) and 0 < fence < 2**53
+    assert job.finish(fence=fence)[0] == "recorded"
+
+
 # Rule 8: a record from the future is void.
 
 @pytest.mark.parametrize("field", ["turn", "done", "paused"])
@@ -823,6 +839,7 @@ def test_rule_15_by_hand_never_changes_streak(job):
         turn = job.by_hand(A)[4]
         assert job.finish(A, turn=turn, outcome="failed")[3] == 1
         assert int(job.field("streak")) == streak
+        after(job, 1)                                   # a turn of its own: another millisecond
         turn = job.by_hand(B)[4]
         job.finish(B, turn=turn)
         assert int(job.field("streak")) == streak

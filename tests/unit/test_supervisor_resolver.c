@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Names in a child that hangs, lies or dies. This program is the child too: started with --resolve it
- * does what the host's name says. */
+ * Names in a child that hangs, lies or dies. This program is the child too: started with --resolve
+ * it does what the host's name says. */
 #include "base/time.h"
 #include "supervisor/resolver.h"
 #include "unit.h"
@@ -220,8 +220,8 @@ static void test_a_child_that_hangs_is_killed(void **state)
     end(&a);
 }
 
-/* Whatever the child does, no turn of the loop takes long. The least of several measures, since this
- * machine may be busy with other things. */
+/* Whatever the child does, no turn of the loop takes long. The least of several measures, since
+ * this machine may be busy with other things. */
 static void test_the_loop_goes_on(void **state)
 {
     static const char *const hosts[] = { "hangs", "thousand", "garbage", "good" };

@@ -9,6 +9,11 @@ local attempts, seen, fresh = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARG
 local keep, cap, first_ask = ARGV[8], ARGV[9], ARGV[10] == '1'
 local fingerprint, print = ARGV[11], ARGV[12]
 local function int(x) return string.format('%.0f', x) end
+-- A field that somebody has damaged counts as 0, and harms nobody else.
+local function num(x)
+  x = tonumber(x or 0)
+  return x and x >= 0 and x <= 9007199254740992 and math.floor(x) or 0
+end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
@@ -17,10 +22,10 @@ local left = redis.call('PTTL', lock)                       -- -2 absent, -1 no 
 local holder = left ~= -2 and redis.call('GETRANGE', lock, 0, 127) or nil
 local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence', 'done', 'retry', 'delay', 'ttl', 'streak', 'watch',
   'paused', 'manual', 'schedules', 'sights', 'watched')
-local c_turn, c_att, c_tok, c_state = tonumber(c[1] or 0), tonumber(c[2] or 0), c[3] or '', c[4] or ''
-local c_fence, c_done, c_retry = tonumber(c[5] or 0), tonumber(c[6] or 0), tonumber(c[7] or 0)
-local c_delay, c_ttl = tonumber(c[8] or 0), tonumber(c[9] or 0)
-local streak, c_paused, c_manual = tonumber(c[10] or 0), tonumber(c[12] or 0), c[13] == '1'
+local c_turn, c_att, c_tok, c_state = num(c[1]), num(c[2]), c[3] or '', c[4] or ''
+local c_fence, c_done, c_retry = num(c[5]), num(c[6]), num(c[7])
+local c_delay, c_ttl = num(c[8]), num(c[9])
+local streak, c_paused, c_manual = num(c[10]), num(c[12]), c[13] == '1'
 local schedules, sights = c[14] or '', c[15] or ''
 local why = redis.call('GETRANGE', pause, 0, 255)
 if turn == 0 then turn = now end
@@ -66,7 +71,7 @@ if due and turn <= c_paused then return {'done', now, c_paused, 'paused'} end
 if turn < c_turn then return {'passed', now, c_turn} end
 -- 5. Held. No lease of ours can have more left than it asked for; more means a clock set back.
 if holder ~= nil and holder ~= token then
-  local watch = tonumber(c[16] or 0) == turn and tonumber(c[11] or 0) or 0   -- of this turn: a newer one has watchers of its own
+  local watch = num(c[16]) == turn and num(c[11]) or 0   -- of this turn: a newer one has watchers of its own
   if first_ask then
     watch = watch + 1
     redis.pcall('HSET', claim, 'v', 1, 'watch', watch, 'watched', int(turn))

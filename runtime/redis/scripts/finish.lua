@@ -6,6 +6,11 @@ local token, turn, att, fence, outcome = ARGV[1], tonumber(ARGV[2]), tonumber(AR
 local covers, delay, attempts, keep, cap = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
 local detail, ran, clean = ARGV[11], ARGV[12], ARGV[13] == '1'
 local function int(x) return string.format('%.0f', x) end
+-- A field that somebody has damaged counts as 0, and harms nobody else.
+local function num(x)
+  x = tonumber(x or 0)
+  return x and x >= 0 and x <= 9007199254740992 and math.floor(x) or 0
+end
 --            settles the turn, frees the lock, tried again, gives the attempt back
 local kind = ({ succeeded = {1, 1, 0, 0}, nothing = {1, 1, 0, 0}, stopped = {1, 1, 0, 0}, failed = {0, 1, 1, 0}, refused = {0, 1, 1, 0},
                 declined = {0, 1, 0, 1}, unstarted = {0, 1, 0, 1},
@@ -15,11 +20,11 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local holder = redis.call('GETRANGE', lock, 0, 127)
 local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence', 'done', 'held', 'streak', 'ended', 'manual')
-local c_turn, c_att, c_tok, c_state, c_fence, c_done = tonumber(c[1] or 0), tonumber(c[2] or 0), c[3] or '', c[4] or '', tonumber(c[5] or 0), tonumber(c[6] or 0)
+local c_turn, c_att, c_tok, c_state, c_fence, c_done = num(c[1]), num(c[2]), c[3] or '', c[4] or '', num(c[5]), num(c[6])
 
 -- A repeat: the same answer, nothing twice. A run that others gave up (acquire) or took away has a state, but no end yet.
 if c_tok == token and c_state ~= 'running' and (c[9] or '') ~= '' then
-  return {'recorded', now, tonumber(c[7] or 0) or 0, c_state == 'gave_up' and 1 or 0}
+  return {'recorded', now, num(c[7]), c_state == 'gave_up' and 1 or 0}
 end
 local held = holder == token and 1 or 0
 local mine = c_tok == token
@@ -38,7 +43,7 @@ local gave_up = 0
 local back = (outcome == 'declined' and attempts == 1) and 0 or kind[4]      -- attempts = 1: what was started is never started again
 if mine or behind or c_state == 'blank' or c_state == 'assumed' then
   local state = outcome
-  local streak = tonumber(c[8] or 0)
+  local streak = num(c[8])
   if kind[3] == 1 and (manual or att >= attempts or streak > 0 or outcome == 'refused') then
     state, gave_up = 'gave_up', 1
     if not manual and not (mine and c_state == 'gave_up') then redis.call('HSET', claim, 'streak', streak + 1) end

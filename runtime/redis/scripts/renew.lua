@@ -3,12 +3,17 @@
 local lock, claim = KEYS[1], KEYS[2]
 local token, ttl, turn, att, fence, lease, keep = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7]
 local function int(x) return string.format('%.0f', x) end
+-- A field that somebody has damaged counts as 0, and harms nobody else.
+local function num(x)
+  x = tonumber(x or 0)
+  return x and x >= 0 and x <= 9007199254740992 and math.floor(x) or 0
+end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local left = redis.call('PTTL', lock)
 local holder = left ~= -2 and redis.call('GETRANGE', lock, 0, 127) or nil
 local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence')
-local c_turn, c_att, c_tok, c_state, c_fence = tonumber(c[1] or 0), tonumber(c[2] or 0), c[3] or '', c[4] or '', tonumber(c[5] or 0)
+local c_turn, c_att, c_tok, c_state, c_fence = num(c[1]), num(c[2]), c[3] or '', c[4] or '', num(c[5])
 
 -- A run that was finished, or taken away by an operator, is not brought back by a renewal that comes late.
 if c_tok == token and c_state ~= 'running' then return {'lost', now, 0, c_state} end

@@ -404,7 +404,7 @@ static int as_answer(const struct rota_run *r)
 }
 
 /* Time enough for its guard to be stopped before the result comes. */
-static int as_answer_after_a_stop(const struct rota_run *r)
+static int as_late_answer(const struct rota_run *r)
 {
     rota_log(r, ROTA_INFO, "ready");
     nap_ms(300);
@@ -443,20 +443,33 @@ static const struct {
     const char *name;
     int (*run)(const struct rota_run *);
 } ways[] = {
-    { "tree", as_tree },         { "headless", as_headless },
+    { "tree", as_tree },
+    { "headless", as_headless },
     { "deaf", as_deaf },
     { "leaver", as_leaver },
-    { "bomb", as_bomb },         { "hares", as_hares },
-    { "reuser", as_reuser },     { "stamper", as_stamper },
-    { "fds", as_fds },           { "surroundings", as_surroundings },
-    { "stopping", as_stopping }, { "interrupted", as_interrupted },
-    { "flood", as_flood },       { "long_line", as_long_line },
-    { "chatty", as_chatty },     { "clock", as_clock },
-    { "run", as_run },           { "closer", as_closer },
-    { "defiant", as_defiant },   { "loop", as_loop },
-    { "twins", as_twins },       { "answer", as_answer },
-    { "failing", as_failing },   { "crash", as_crash },
-    { "exit", as_exit },         { "undeclared", as_undeclared },
+    { "bomb", as_bomb },
+    { "hares", as_hares },
+    { "reuser", as_reuser },
+    { "stamper", as_stamper },
+    { "fds", as_fds },
+    { "surroundings", as_surroundings },
+    { "stopping", as_stopping },
+    { "interrupted", as_interrupted },
+    { "flood", as_flood },
+    { "long_line", as_long_line },
+    { "chatty", as_chatty },
+    { "clock", as_clock },
+    { "run", as_run },
+    { "closer", as_closer },
+    { "defiant", as_defiant },
+    { "loop", as_loop },
+    { "twins", as_twins },
+    { "answer", as_answer },
+    { "late_answer", as_late_answer },
+    { "failing", as_failing },
+    { "crash", as_crash },
+    { "exit", as_exit },
+    { "undeclared", as_undeclared },
     { "mistyped", as_mistyped },
 };
 
