@@ -36,7 +36,8 @@ static void snapshot_done(struct snapshot *s)
     free(s->list);
 }
 
-/* proc(5): "pid (comm) state ppid ...", threads are field 20, start time is field 22. comm may hold anything, ')' too. */
+/* proc(5): "pid (comm) state ppid ...", threads are field 20, start time is field 22. comm may hold
+ * anything, ')' too. */
 static int parse_stat(const char *text, struct process *p)
 {
     const char *at = strrchr(text, ')');

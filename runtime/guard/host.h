@@ -28,8 +28,8 @@ struct host {
     struct host_port port;
     int64_t stop_grace_ms;
     struct boot overrun_at;
-    atomic_llong deadline_ms; /* D: moved by renewals */
-    atomic_bool stopping;     /* SIGTERM came, or the stop pipe is readable */
+    atomic_llong deadline_ms;       /* D: moved by renewals */
+    atomic_bool stopping;           /* SIGTERM came, or the stop pipe is readable */
     char fail_text[HOST_FAIL_SIZE]; /* under a lock: see host_fail_text() */
 };
 

@@ -67,9 +67,9 @@ static bool has_worker_ended(const struct life *l)
 {
     siginfo_t info = { 0 };
 
-    return !l->worker_alive || (waitid(P_PID, (id_t)l->worker, &info,
-                                       WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                                info.si_pid != 0);
+    return !l->worker_alive ||
+           (waitid(P_PID, (id_t)l->worker, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid != 0);
 }
 
 void life_stop(struct life *l, enum ended_stop why, struct boot now)

@@ -61,8 +61,8 @@ struct message_stop {
 struct message_probe {
     const char *plugin_path;
     const char *job;
-    uint32_t index;          /* the supervisor's own, returned in PROBED */
-    bool switch_user;        /* these five as in START; absent: the guard's own user */
+    uint32_t index;   /* the supervisor's own, returned in PROBED */
+    bool switch_user; /* these five as in START; absent: the guard's own user */
     uint32_t uid, gid;
     const char *user, *home;
     const struct param_value *params;

@@ -119,9 +119,25 @@ static enum run_stop stop_of(enum ended_stop stop)
     }
 }
 
+/* How a worker that did not come back from run() met its end, before what it said last. */
+static const char *detail_of(const struct message_ended *m, char *buf, size_t size)
+{
+    const char *colon = m->detail[0] ? ": " : "";
+
+    if (m->stop != STOP_NONE || (m->how != ENDED_SIGNALLED && m->how != ENDED_EXITED))
+        return m->detail;
+    if (m->how == ENDED_SIGNALLED)
+        text_format(buf, size, "killed by signal %d (%s)%s%s", m->code, strsignal(m->code), colon,
+                    m->detail);
+    else
+        text_format(buf, size, "exit status %d and no result%s%s", m->code, colon, m->detail);
+    return buf;
+}
+
 static void on_ended(struct run *r)
 {
     struct message_ended m;
+    char detail[STORE_TEXT_SIZE];
 
     if (message_unpack_ended(&frame, &m) < 0 || r->unclean ||
         (r->phase != RUN_ALIVE && r->phase != RUN_KILLED))
@@ -136,7 +152,7 @@ static void on_ended(struct run *r)
                     .result = m.result,
                     .ran_ms = m.ran_ms,
                     .clean = m.clean,
-                    .detail = m.detail,
+                    .detail = detail_of(&m, detail, sizeof detail),
                 });
     FAULT_POINT(run_told_the_end);
 }

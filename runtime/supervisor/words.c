@@ -177,11 +177,12 @@ static void say_given_up(const struct context *c)
     struct wall next = schedule_next(&c->job->spec->schedule, c->job->turn);
     bool mine = c->report->text != NULL;
     char last[WORDS_FOREIGN_SIZE + 8] = "";
+    bool refused = mine && c->report->outcome == OUTCOME_REFUSED;
 
     if (c->text[0])
-        text_format(last, sizeof last, ", \"%s\"", c->text);
+        text_format(last, sizeof last, "%s \"%s\"", refused ? ":" : ",", c->text);
     words_instant(next, wall_now(c), until, sizeof until);
-    if (mine && c->report->outcome == OUTCOME_REFUSED)
+    if (refused)
         SAY(c, LOG_ERR, "%s: given up until %s, since trying again cannot help%s", NAME(c), until,
             last);
     else if (mine)

@@ -31,7 +31,7 @@ def client_of(server):
     if server.address.startswith("unix:"):
         where = {"unix_socket_path": server.address[5:]}
     else:
-        where = {"port": int(server.address.rpartition(":")[2])}
+        where = {"host": "127.0.0.1", "port": int(server.address.rpartition(":")[2])}
     return redis.Redis(**where, decode_responses=True, socket_timeout=1)
 
 

@@ -81,7 +81,7 @@ def test_crashed_leaves_its_lock(fleet):
     device = start(fleet, '[ "$ROTA_ATTEMPT" = 2 ] || { kill -SEGV $PPID; sleep 60; }')
     assert recorded(fleet)[0][:2] == ("crashed", "1")
     ended = now_ms()
-    device.wait_line(r"^report: crashed after .*, attempt 1 of 3$")
+    device.wait_line(r"^report: crashed after .*: killed by signal 11 \(.*\), .*, attempt 1 of 3$")
     assert fleet.claim("report")["state"] == "crashed"
     assert lock_is_left(fleet)
     left = fleet.client.pttl(fleet.key("report", "lock"))

@@ -31,6 +31,7 @@ KINDS = {
     "crashed": rf"{AT}flaky: crashed after {TOOK}.*, {TURN}",
     "declined": rf"{AT}{JOB}: declined after {TOOK}.*, {TURN}",
     "taken over": rf"{AT}{JOB}: taken over from {DEVICE}, which stopped renewing {TOOK} ago; attempt [23] of 3$",
+    "lease over": rf"{AT}{JOB}: taken over from {DEVICE}, whose lease has run out; attempt [23] of 3$",
     "device": rf"{AT}(?!{JOB}:)\S.*$",
     "first sight": rf"{AT}{JOB}: Redis has no record of it.*$",
     "killed": rf"^-- {DEVICE} is killed \(kill -9 \d+\) while it runs long_report$",

@@ -150,6 +150,19 @@ def test_result_that_came_before_the_stop(behave):
     assert (ended["how"], ended["result"], ended["stop"]) == (h.RETURNED, h.SUCCEEDED, h.STOP_NONE)
 
 
+def test_crash_that_came_before_the_stop(behave):
+    with Guard() as guard:
+        guard.start(behave, {"as": "interrupted"}, stop_grace_ms=5000).ready()
+        guard.process.send_signal(signal.SIGSTOP)
+        os.kill(guard.worker, signal.SIGSEGV)
+        h.wait_until(lambda: not h.is_alive(guard.worker), 5, "the worker's end")
+        guard.send(h.STOP, reason=3)
+        guard.process.send_signal(signal.SIGCONT)
+        ended = guard.ended(5)
+    assert (ended["how"], ended["code"], ended["stop"]) == \
+        (h.SIGNALLED, signal.SIGSEGV, h.STOP_NONE)
+
+
 LEAVING = """
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -388,7 +388,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_packets_that_are_none, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_overlong, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_nobody_and_nothing, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(test_last_word_of_who_did_not_listen, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_last_word_of_who_did_not_listen, open_pair,
+                                        close_pair),
         cmocka_unit_test(test_damage),
     };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The job and time: which turn is asked for, when, and what a clock that moves does to it. */
+#include "base/units.h"
 #include "support/bench.h"
 
 #include <string.h>
@@ -13,6 +14,24 @@ static void jump(struct bench *b, int64_t ms)
     b->server_ahead_ms += ms;
     reply.server = bench_server(b);
     fleet_sample(&b->fake.fleet, &reply);
+}
+
+/* The server's clock goes back by an hour, and this question is the first to hear of it: the job waits for the next turn
+ * of the new clock, not for an hour. */
+static void test_early_by_a_clock_set_back(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    b.server_ahead_ms -= HOUR_MS;
+    bench_refuse(&b, ACQUIRE_EARLY, HOUR_MS, "");
+    assert_int_equal(b.job.state, JOB_WAITING);
+    assert_in_range(boot_between(b.now, b.job.armed), 1, 61000);
+    bench_done(&b);
 }
 
 /* A day's turns were missed: one question, for the latest. */
@@ -367,6 +386,7 @@ static void test_clock_jump_while_running(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_early_by_a_clock_set_back),
         cmocka_unit_test(test_only_the_latest),
         cmocka_unit_test(test_first_now),
         cmocka_unit_test(test_first_sight_waits),

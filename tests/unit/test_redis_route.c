@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Which server and address is tried next, how soon, and what its socket is told. */
+#include "redis/outbox.h"
 #include "redis/retry.h"
 #include "redis/route.h"
 #include "redis/socket.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -241,6 +243,24 @@ static void test_a_unix_socket_has_none_of_these(void **state)
     close(pair[1]);
 }
 
+/* The peer is gone: an error, and no signal that ends the process. */
+static void test_a_write_that_nobody_reads(void **state)
+{
+    const char *const arguments[] = { "TIME" };
+    const size_t lengths[] = { 4 };
+    struct redis_outbox outbox = { 0 };
+    int pair[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    close(pair[1]);
+    assert_int_equal(redis_outbox_add(&outbox, &(struct redis_command){ 1, arguments, lengths }),
+                     0);
+    assert_int_equal(redis_outbox_flush(&outbox, pair[0]), -EPIPE);
+    redis_outbox_done(&outbox);
+    close(pair[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_windows_begin_anew_after_service),
         cmocka_unit_test(test_what_a_socket_is_told),
         cmocka_unit_test(test_a_unix_socket_has_none_of_these),
+        cmocka_unit_test(test_a_write_that_nobody_reads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
