@@ -28,7 +28,7 @@ int loader_check_path(const char *path, char *ret_resolved, char *sentence)
 {
     CLEANUP_FREE char *resolved = NULL;
     char why[TRUST_WHY_SIZE];
-    struct stat st;
+    struct stat st = { 0 };
     int r;
 
     if (path[0] != '/') {

@@ -8,7 +8,6 @@
 #include "supervisor/resolver.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,8 +46,6 @@ static int start(const struct options *o)
         return EX_OSERR;
     }
     journal_set_level(config->log_level);
-    (void)malloc_trim(
-        0); /* what reading took is given back: it is not needed for the years to come */
     if (config->fatal) {
         manager_say_problems(config);
         journal_log(LOG_ERR, NULL,

@@ -4,6 +4,7 @@
 #include "supervisor/journal.h"
 #include "supervisor/manager.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,7 @@ static void remove_those_off(struct manager *m)
 static void add_those_missing(struct manager *m)
 {
     struct config *c = m->generation->config;
+    bool added = false;
     int rc;
 
     for (size_t i = 0; i < c->job_count; i++) {
@@ -118,11 +120,15 @@ static void add_those_missing(struct manager *m)
         rc = manager_prepare(m);
         if (rc >= 0)
             rc = create(m, config);
+        added = added || rc >= 0;
         if (rc >= 0)
             continue;
         journal_log(LOG_ERR, NULL, "%s: not started here: %s", config->name, strerror(-rc));
         config->invalid = true;
     }
+    /* What reading and probing took is given back: it is not needed for the years to come. */
+    if (added)
+        (void)malloc_trim(0);
 }
 
 /* A success that is not recorded makes the turn run again, so it is repeated for as long as its

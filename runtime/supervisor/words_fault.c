@@ -104,17 +104,20 @@ static void say_link_up(struct words_fault_link *w, const char *endpoint, uint64
 static void say_link_down(struct words_fault_link *w, const struct redis_link_change *change)
 {
     bool lost = change->fault == FAULT_LINK || change->fault == FAULT_ALIEN;
-    int level = w->said & (UINT32_C(1) << change->fault) ? LOG_DEBUG : LOG_ERR;
+    uint32_t bit = UINT32_C(1) << change->fault;
     char next[UNITS_SIZE];
 
-    w->said |= UINT32_C(1) << change->fault;
     units_say_duration(change->window_ms, next, sizeof next);
-    if (lost)
-        journal_log(level, NULL, "%s does not answer (%s); jobs wait; next try within %s",
+    if (w->said & bit)
+        journal_log(LOG_DEBUG, NULL, "%s: still the same (%s); next try within %s",
+                    change->endpoint, w->text, next);
+    else if (lost)
+        journal_log(LOG_ERR, NULL, "%s does not answer (%s); jobs wait; next try within %s",
                     change->endpoint, w->text, next);
     else
-        journal_log(level, NULL, "%s cannot be used: %s; jobs wait; next try within %s",
+        journal_log(LOG_ERR, NULL, "%s cannot be used: %s; jobs wait; next try within %s",
                     change->endpoint, w->text, next);
+    w->said |= bit;
 }
 
 void words_fault_link(struct words_fault_link *w, const struct redis_link_change *change,

@@ -15,13 +15,10 @@ connection is lost too, and what comes after late ones is late too.
 import asyncio
 import collections
 import contextlib
-import ctypes
-import os
 import pathlib
 import random
 import shutil
 import socket
-import subprocess
 import tempfile
 import threading
 import time
@@ -32,7 +29,6 @@ from resp import Messages, arguments, kind_of
 CHUNK = 65536
 # A TCP retransmits after this at the earliest, then after twice as long each time.
 RETRANSMISSION_SECONDS = 0.2
-CLONE_NEWNET = 0x40000000
 
 # What is done to one command and its reply. `answer`: Redis is never asked. `cut_request`,
 # `cut_reply`: so many bytes pass, then the connection is closed.
@@ -355,77 +351,3 @@ class FaultProxy:
             writer.transport.abort()
         finally:
             self.open.discard(task)
-
-
-class NetworkNamespace:
-    """A loopback of the test's own, on which nftables drops packets by chance."""
-
-    def __init__(self, percent):
-        self.name = f"rota-test-{os.getpid()}"
-        self._run("ip", "netns", "add", self.name)
-        try:
-            self._run(*self.enter, "ip", "link", "set", "lo", "up")
-            self._run(*self.enter, "nft", "-f", "-", text=f"""table inet loss {{
-                chain arriving {{
-                    type filter hook input priority 0
-                    meta l4proto tcp numgen random mod 100 < {percent} counter drop
-                }}
-            }}\n""")
-        except Exception:
-            self.close()
-            raise
-
-    @staticmethod
-    def _run(*command, text=None):
-        return subprocess.run(command, input=text, text=True, check=True,
-                              capture_output=True).stdout
-
-    @property
-    def enter(self):
-        """What a command is to begin with so that it runs in there."""
-        return ["nsenter", f"--net=/run/netns/{self.name}"]
-
-    def dropped(self):
-        words = self._run(*self.enter, "nft", "list", "ruleset").split()
-        return int(words[words.index("packets") + 1])
-
-    def socket(self):
-        """A TCP socket in there: a thread goes there and ends; the test's own stays where it is."""
-        made = []
-
-        def make():
-            libc = ctypes.CDLL(None, use_errno=True)
-            with open(f"/run/netns/{self.name}", "rb") as there:
-                if libc.setns(there.fileno(), CLONE_NEWNET) == 0:
-                    made.append(socket.socket(socket.AF_INET))
-        thread = threading.Thread(target=make)
-        thread.start()
-        thread.join()
-        assert made, f"no socket in {self.name}"
-        return made[0]
-
-    def close(self):
-        self._run("ip", "netns", "del", self.name)
-
-
-CELLULAR = {"round_trip": 0.6, "loss": 0.02}
-
-
-@contextlib.contextmanager
-def cellular(server_path):
-    """600 ms round trip and 2 % loss: a proxy, and what a device's command is to begin with.
-
-    The loss is real where this process may make a network namespace; elsewhere the proxy plays it.
-    """
-    try:
-        netns = NetworkNamespace(round(CELLULAR["loss"] * 100))
-    except (OSError, subprocess.CalledProcessError):
-        with FaultProxy(server_path, **CELLULAR) as proxy:
-            yield proxy, []
-        return
-    try:
-        with FaultProxy(server_path, round_trip=CELLULAR["round_trip"], netns=netns) as proxy:
-            yield proxy, netns.enter
-            print(f"nftables dropped {netns.dropped()} packets")
-    finally:
-        netns.close()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Plays the supervisor for a real rota-guard: frames over a socket pair, by the format in ipc/frame.h."""
+import contextlib
 import os
 import select
 import signal
@@ -160,7 +161,8 @@ class Guard:
             self.process.wait(5)
         except subprocess.TimeoutExpired:
             for pid in descendants(self.process.pid):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self.process.kill()
             self.process.wait()
             raise

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The fault proxy does what it says: else the scenarios that stand on it prove nothing."""
-import contextlib
-import subprocess
 import time
 
 import pytest
 import redis
 
-from fault_proxy import (CELLULAR, PASS, FaultProxy, NetworkNamespace, answered, cellular,
-                         cut_reply, cut_request, late, lost_reply, lost_request)
+from cellular import ROUND_TRIP_SECONDS, cellular, namespace_that_drops
+from fault_proxy import (PASS, FaultProxy, answered, cut_reply, cut_request, late, lost_reply,
+                         lost_request)
 from fleet import wait_for
 from resp import SCRIPTS, error, message_end
 
@@ -142,15 +141,13 @@ def test_cellular_takes_its_round_trip(redis_server, monkeypatch, real):
             peer.sendall(b"*1\r\n$4\r\nPING\r\n")
             assert peer.recv(100) == b"+PONG\r\n"
         # One for the connection and one for the command.
-        assert 2 * CELLULAR["round_trip"] <= time.monotonic() - begun
+        assert 2 * ROUND_TRIP_SECONDS <= time.monotonic() - begun
 
 
-def test_nftables_drops(redis_server):
-    try:
-        netns = NetworkNamespace(99)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no network namespace can be made here")
-    with contextlib.closing(netns), FaultProxy(redis_server.socket, netns=netns):
+def test_nftables_drops():
+    with namespace_that_drops(99) as netns:
+        if netns is None:
+            pytest.skip("no network namespace can be made here")
         with netns.socket() as peer, pytest.raises(TimeoutError):
             peer.settimeout(0.2)
             peer.connect(("127.0.0.1", 1))

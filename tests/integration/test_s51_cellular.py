@@ -7,7 +7,8 @@ import collections
 
 import pytest
 
-from fault_proxy import cellular, redis_by
+from cellular import cellular
+from fault_proxy import redis_by
 from fleet import SHORT, wait_for
 
 QUICK_JOBS = [f"quick{number}" for number in range(5)]

@@ -155,7 +155,8 @@ def test_crash_that_came_before_the_stop(behave):
         guard.start(behave, {"as": "interrupted"}, stop_grace_ms=5000).ready()
         guard.process.send_signal(signal.SIGSTOP)
         os.kill(guard.worker, signal.SIGSEGV)
-        h.wait_until(lambda: not h.is_alive(guard.worker), 5, "the worker's end")
+        h.wait_until(lambda: not h.is_alive(guard.worker) and threads_of(guard.worker) == 1, 5,
+                     "the end of all the worker's threads")
         guard.send(h.STOP, reason=3)
         guard.process.send_signal(signal.SIGCONT)
         ended = guard.ended(5)
