@@ -252,8 +252,6 @@ void job_rearm(struct job *j, struct boot now)
         at = j->at;
         break;
     case JOB_WATCHING:
-        at = boot_min(j->at, next_turn_due(j));
-        break;
     case JOB_NO_SLOT:
         at = boot_min(j->at, next_turn_due(j));
         break;

@@ -29,13 +29,13 @@ static void child_ended(struct manager *m, pid_t pid, int status)
 {
     struct run *run = run_of(m, pid);
 
-    if (run)
+    if (run) {
         run_child_ended(run, status);
-    else if (m->probe && probe_child_ended(m->probe, pid, status))
         return;
-    else if (m->reload && reload_child_ended(m->reload, pid, status))
-        return;
-    else
+    }
+    /* The first that knows it; nobody knows what a dead guard left. */
+    if ((!m->probe || !probe_child_ended(m->probe, pid, status)) &&
+        (!m->reload || !reload_child_ended(m->reload, pid, status)))
         (void)resolver_child_ended(&m->resolver, pid, status);
 }
 

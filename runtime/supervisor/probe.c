@@ -317,8 +317,7 @@ int probe_new(const struct probe_env *env, struct config *config, struct probe *
 
     if (!p)
         return -ENOMEM;
-    p->env = *env;
-    p->config = config;
+    *p = (struct probe){ .env = *env, .config = config };
     p->guards = calloc(config->job_count + 1, sizeof(*p->guards));
     if (!p->guards)
         goto fail;
