@@ -132,8 +132,8 @@ static void test_crashed_waits_for_the_lock(void **state)
 
 /* --- grants that nobody wants, guards that do not start --- */
 
-/* The next turn falls due between question and answer: where a period is shorter than the round trip, nothing
- * else would ever run. */
+/* The next turn falls due between question and answer: where a period is shorter than the round
+ * trip, nothing else would ever run. */
 static void test_grant_of_an_old_question(void **state)
 {
     struct job_spec spec = bench_short_spec();
@@ -165,7 +165,8 @@ static void test_spare_grant(void **state)
     bench_pass(&b, 20000);
     bench_to_question(&b);
     turn = b.job.turn;
-    bench_pass(&b, 59000); /* the question goes out just before the next turn, its repeat after it */
+    bench_pass(&b,
+               59000); /* the question goes out just before the next turn, its repeat after it */
     bench_send(&b, STORE_ACQUIRE);
     assert_int_equal(b.fake.request.turn.ms, turn.ms);
     bench_no_answer(&b);

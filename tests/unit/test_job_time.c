@@ -16,8 +16,8 @@ static void jump(struct bench *b, int64_t ms)
     fleet_sample(&b->fake.fleet, &reply);
 }
 
-/* The server's clock goes back by an hour, and this question is the first to hear of it: the job waits for the next turn
- * of the new clock, not for an hour. */
+/* The server's clock goes back by an hour, and this question is the first to hear of it: the job
+ * waits for the next turn of the new clock, not for an hour. */
 static void test_early_by_a_clock_set_back(void **state)
 {
     struct job_spec spec = bench_short_spec();

@@ -59,7 +59,8 @@ static void test_unknown_expires(void **state)
     bench_no_answer(&b);
     bench_pass(&b, spec.timing.lease_ms);
     bench_send(&b, STORE_ACQUIRE);
-    /* Its lock has expired, but only this token finds the attempt again that the claim may have counted. */
+    /* Its lock has expired, but only this token finds the attempt again that the claim may have
+     * counted. */
     assert_string_equal(b.fake.token, token);
     assert_false(b.fake.request.first_ask);
     assert_int_equal(b.job.lease.state, LEASE_ASKING);

@@ -3,10 +3,10 @@
  * what the store does goes out as lines of JSON. test_store.py is its user.
  *
  *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=HOST PORT, more than once;
- * password= username= database= connect= command= min= max= keepalive= (ms) submit ID VERB KEY=VALUE... KEY:
- * token turn next ttl attempts fence first attempt outcome covers detail clean schedule; urgent=1;
- * again=N: submits itself N times in answer(); cancels=ID: cancels that in answer(); unwanted=1:
- * compose() says no cancel ID, pending, sound MS   end of file ends it */
+ * password= username= database= connect= command= min= max= keepalive= (ms) submit ID VERB
+ * KEY=VALUE... KEY: token turn next ttl attempts fence first attempt outcome covers detail clean
+ * schedule; urgent=1; again=N: submits itself N times in answer(); cancels=ID: cancels that in
+ * answer(); unwanted=1: compose() says no cancel ID, pending, sound MS   end of file ends it */
 #include "base/text.h"
 #include "redis/link.h"
 #include "redis/store.h"
