@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/address.h"
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "config/value.h"
 #include <arpa/inet.h>
@@ -117,7 +116,7 @@ static bool split_tcp(const struct origin *o, const char *text, struct redis_add
 {
     const char *colon = strrchr(text, ':');
     bool bracketed = text[0] == '[' && colon && colon > text && colon[-1] == ']';
-    CLEANUP_FREE char *host = NULL;
+    char *host;
 
     a->port = colon ? to_port(colon + 1) : 0;
     if (strstr(text, "://") || a->port == 0) {
@@ -133,11 +132,11 @@ static bool split_tcp(const struct origin *o, const char *text, struct redis_add
     }
     if (!is_host(host, bracketed)) {
         note_host(o, host);
+        free(host);
         return false;
     }
     a->kind = ADDRESS_TCP;
     a->host = host;
-    host = NULL;
     return true;
 }
 

@@ -15,7 +15,8 @@ int leftovers_adopt(void);
 void leftovers_kill_below(pid_t guard);
 
 /* Kills everything below this process but the children that is_ours() knows and what is below them.
- * At most for some milliseconds. 0: two walks in a row found nothing alive; else the number that
- * was found, or -errno: call again. */
+ * At most for some milliseconds. 0: two walks in a row found nothing alive, and the kernel lists no
+ * such child of ours, not even a dead one; else the number that was found, or -errno: call again.
+ */
 int leftovers_kill(bool (*is_ours)(void *context, pid_t pid), void *context);
 #endif

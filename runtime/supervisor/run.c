@@ -175,9 +175,10 @@ static void next_round(struct run *r, struct boot now)
 /* The worker died with its guard (PDEATHSIG); grandchildren did not, and are ours now. */
 static void sweep(struct run *r)
 {
-    struct boot now = clock_boot();
+    int left = leftovers_kill(r->env.is_ours, r->env.context);
+    struct boot now = clock_boot(); /* after it: the next round is due later than this one ended */
 
-    if (leftovers_kill(r->env.is_ours, r->env.context) == 0) {
+    if (left == 0) {
         if (r->unclean)
             job_emptied(r->job, now);
         else
