@@ -61,9 +61,9 @@ def test_success_closes_the_turn_that_another_runs(proxy, fleet):
     # The other's lease is its own, and what its run comes to is recorded too.
     assert fleet.lock("report") == token and fleet.claim("report")["token"] == token
     fleet.wait_entry("end", count=2)
-    wait_for(lambda: len(ends(fleet)) >= 2, 2, "both are recorded")
-    assert [end for end in ends(fleet) if end[1] != "vanished"] == [
-        ("1", "succeeded"), ("2", "succeeded")]
+    both = [("1", "succeeded"), ("2", "succeeded")]
+    wait_for(lambda: [end for end in ends(fleet) if end[1] != "vanished"] == both, 2,
+             "both are recorded")
     third = fleet.device(jobs, name="third").start()
     third.wait_line("is settled", 3)
     assert len(fleet.entries("begin")) == 2
