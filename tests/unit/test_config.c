@@ -319,7 +319,9 @@ static void test_more_problems_than_are_kept(void **state)
     struct config *c;
 
     assert_non_null(out);
-    fputs(SERVER "jobs = { slow = { plugin = \"exec\"; every = \"1m\"; worst_case = \"2m\"; };\n",
+    /* With a name of its own: a machine without machine-id adds no warning then. */
+    fputs(SERVER "device = \"gate-1\";\n"
+                 "jobs = { slow = { plugin = \"exec\"; every = \"1m\"; worst_case = \"2m\"; };\n",
           out);
     for (int i = 0; i < JOBS; i++)
         fprintf(out, "x%d = { " JOB " x = 1; };\n", i);
