@@ -45,6 +45,8 @@ def test_redis_emptied(fleet):
     devices = [fleet.device(jobs).start() for _ in range(2)]
     fleet.wait_history("yearly")
     fleet.wait_entry("end", "tick", within=15)
+    for device in devices:
+        device.wait_line("yearly: (ASKING|CLOSING) -> WAITING")
     fleet.client.flushall()
     # One goes on as it is, the other asks anew for all that is due.
     assert devices[1].stop() == 0
