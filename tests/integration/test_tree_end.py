@@ -101,8 +101,8 @@ def test_what_ignores_the_stop_after_its_worker_is_killed(behave, tmp_path):
     with Guard() as guard:
         guard.start(EXEC, {"command": ["sh", "-c", 'sh -c "$0"; :', defiant]}, stop_grace_ms=400)
         guard.next(h.OUTPUT)
-        guard.send(h.STOP, reason=0)
         began = time.monotonic()
+        guard.send(h.STOP, reason=0)
         ended = guard.ended(10)
         took = time.monotonic() - began
     assert (ended["clean"], ended["result"]) == (1, h.DECLINED) and ended["leftovers"] >= 1
