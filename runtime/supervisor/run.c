@@ -45,8 +45,6 @@ struct run {
     bool started;               /* STARTED came: there was a worker */
     bool stillborn;             /* the guard gave up before there was one */
     char death[64];             /* how the guard died */
-    int permille;
-    char progress[256];
 };
 
 /* One frame at a time each way, in the one thread: no need for a pair a run. */
@@ -221,16 +219,6 @@ static void on_log(struct run *r)
                      m.text, 0);
 }
 
-static void on_progress(struct run *r)
-{
-    struct message_progress m;
-
-    if (message_unpack_progress(&frame, &m) < 0)
-        return;
-    r->permille = m.permille;
-    text_copy(r->progress, sizeof r->progress, m.text ? m.text : "");
-}
-
 /* False at the end of file, or where what came is no frame of a guard's. */
 static bool take_frame(struct run *r, int type)
 {
@@ -244,14 +232,11 @@ static bool take_frame(struct run *r, int type)
     case MESSAGE_LOG:
         on_log(r);
         return true;
-    case MESSAGE_PROGRESS:
-        on_progress(r);
-        return true;
     case MESSAGE_ENDED:
         on_ended(r);
         return true;
     default:
-        return type > 0; /* a newer guard's message */
+        return type > 0; /* progress, which nobody asks for yet, or a newer guard's message */
     }
 }
 
@@ -419,7 +404,6 @@ int run_new(const struct run_env *env, struct job *job, const struct job_config 
         return -ENOMEM;
     r->env = *env;
     r->job = job;
-    r->permille = -1;
     r->fd = -1;
     r->spawned = clock_boot();
     FAULT_POINT(run_before_the_spawn);
@@ -474,10 +458,4 @@ void run_stop(struct run *r, enum stop_reason reason)
 pid_t run_pid(const struct run *r)
 {
     return r->pid;
-}
-
-int run_progress(const struct run *r, const char **ret_text)
-{
-    *ret_text = r->progress;
-    return r->permille;
 }

@@ -39,6 +39,4 @@ void run_stop(struct run *r, enum stop_reason reason);
 pid_t run_pid(const struct run *r);
 /* The guard was reaped. */
 void run_child_ended(struct run *r, int status);
-/* The latest progress(): permille or -1, and text (untrusted), "" where there was none. */
-int run_progress(const struct run *r, const char **ret_text);
 #endif
