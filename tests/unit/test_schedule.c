@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "core/schedule.h"
+#include "support/tzif.h"
 #include <inttypes.h>
 
 struct schedule_case {
@@ -31,7 +32,7 @@ static void test_latest_and_next(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct schedule s = { cases[i].every, cases[i].offset };
+        struct schedule s = { .every_ms = cases[i].every, .offset_ms = cases[i].offset };
         int64_t latest = schedule_latest(&s, (struct wall){ cases[i].now }).ms;
         int64_t next = schedule_next(&s, (struct wall){ cases[i].now }).ms;
 
@@ -43,7 +44,7 @@ static void test_latest_and_next(void **state)
 
 static void test_count(void **state)
 {
-    struct schedule s = { 60000, 15000 };
+    struct schedule s = { .every_ms = 60000, .offset_ms = 15000 };
 
     (void)state;
 #define COUNT_BETWEEN(a, b) schedule_count(&s, (struct wall){ a }, (struct wall){ b })
@@ -55,7 +56,7 @@ static void test_count(void **state)
     assert_true(COUNT_BETWEEN(-46000, 75000) == 3);
     assert_true(COUNT_BETWEEN(75000, 15000) == 0);
     assert_true(COUNT_BETWEEN(INT64_MIN, INT64_MAX) == INT64_C(307445734561825));
-    s = (struct schedule){ 1, 0 };
+    s = (struct schedule){ .every_ms = 1 };
     assert_true(COUNT_BETWEEN(INT64_MIN, INT64_MAX) == INT64_MAX);
 #undef COUNT_BETWEEN
 }
@@ -68,7 +69,8 @@ static void test_laws(void **state)
     for (int i = 0; i < 100000; i++) {
         int64_t every =
             1 + (unit_random_in(&random, 0, 366 * DAY_MS) >> unit_random_in(&random, 0, 34));
-        struct schedule s = { every, unit_random_in(&random, 0, every - 1) };
+        struct schedule s = { .every_ms = every,
+                              .offset_ms = unit_random_in(&random, 0, every - 1) };
         struct wall now = { unit_random_in(&random, -4 * 366 * DAY_MS, 200 * 366 * DAY_MS) };
         struct wall latest = schedule_latest(&s, now);
         struct wall next = schedule_next(&s, now);
@@ -84,12 +86,55 @@ static void test_laws(void **state)
     }
 }
 
+/* 2026-10-24T12:00Z, and 02:30 in Berlin, which is there twice in the night after. */
+static void test_cron_in_a_zone(void **state)
+{
+    uint8_t bytes[TZIF_SIZE];
+    const struct zone berlin = tzif_rule("CET-1CEST,M3.5.0,M10.5.0/3", bytes);
+    const struct wall noon = { INT64_C(1792843200000) };
+    const struct wall night = wall_add(noon, 12 * HOUR_MS + 30 * MINUTE_MS);
+    struct schedule s = { .zone = &berlin };
+    char why[CRON_WHY_SIZE];
+
+    (void)state;
+    assert_int_equal(cron_parse("30 2 * * *", &s.cron, why), 0);
+    assert_true(schedule_next(&s, noon).ms == night.ms);
+    assert_true(schedule_next(&s, night).ms == night.ms + 25 * HOUR_MS);
+    assert_true(schedule_latest(&s, wall_add(night, 25 * HOUR_MS - 1)).ms == night.ms);
+    assert_true(schedule_period_ms(&s) == DAY_MS);
+    assert_true(schedule_count(&s, noon, night) == 1);
+    assert_true(schedule_count(&s, night, night) == 0);
+    assert_true(schedule_count(&s, night, noon) == 0);
+    s.zone = NULL;
+    assert_true(schedule_next(&s, noon).ms == night.ms + 2 * HOUR_MS);
+}
+
+/* S31: off for three days, and for thirty years: one turn is due, and the others are only counted.
+ */
+static void test_cron_after_a_long_time(void **state)
+{
+    const struct wall then = { INT64_C(1792843200000) };
+    const struct wall days = wall_add(then, 3 * DAY_MS), years = wall_add(then, 10957 * DAY_MS);
+    struct schedule s = { 0 };
+    char why[CRON_WHY_SIZE];
+
+    (void)state;
+    assert_int_equal(cron_parse("* * * * *", &s.cron, why), 0);
+    assert_true(schedule_latest(&s, wall_add(days, 59999)).ms == days.ms);
+    assert_true(schedule_count(&s, then, days) == 3 * 1440);
+    assert_true(schedule_latest(&s, years).ms == years.ms);
+    assert_true(schedule_count(&s, then, years) == 10957 * 1440);
+    assert_true(schedule_period_ms(&s) == MINUTE_MS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_latest_and_next),
         cmocka_unit_test(test_count),
         cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_cron_in_a_zone),
+        cmocka_unit_test(test_cron_after_a_long_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
