@@ -9,6 +9,8 @@ import time
 
 import redis
 
+from clock.virtual_clock import VirtualClock
+
 READY_SECONDS = 10
 
 
@@ -30,7 +32,7 @@ def free_port():
 
 
 class RedisServer:
-    def __init__(self, *options):
+    def __init__(self, *options, own_clock=False):
         # Not pytest's folder: its path may be longer than a socket's may be.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rota-redis-"))
         self.socket = str(self.folder / "redis.sock")
@@ -38,6 +40,7 @@ class RedisServer:
         self.options = list(options)
         self.port = 0
         self.process = None
+        self.clock = VirtualClock(self.folder) if own_clock else None
 
     def start(self):
         pathlib.Path(self.socket).unlink(missing_ok=True)
@@ -45,8 +48,9 @@ class RedisServer:
                    "--unixsocket", self.socket, "--save", "", "--appendonly", "no",
                    "--dir", str(self.folder), "--daemonize", "no", *self.options]
         with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=self.clock.environment() if self.clock else None)
         wait_for(self._answers, READY_SECONDS, f"redis-server in {self.folder} answers")
         return self
 

@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-#define PLAYS 6
+#define PLAYS 12
 
 /* After the last fault everything comes to rest by itself: the newest turns are done. */
 static void check_quiet_end(struct world *w)

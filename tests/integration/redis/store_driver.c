@@ -205,7 +205,8 @@ static void on_random(void *context, void *buffer, size_t size)
 }
 
 static const struct driven fresh = {
-    .job = { .name = "backup",
+    .job = { .name = "backup-2",
+             .key = "backup",
              .attempts = 3,
              .history = 10,
              .retention_ms = 3600000,

@@ -130,7 +130,7 @@ static void begin_run(struct world *w, struct world_device *d, unsigned i)
     if (run->token[0] && run->truth == OUTCOME_SUCCEEDED && !run->recorded)
         fail_msg("job %u: the success of turn %lld was never told", i, (long long)run->turn.ms);
     *run = (struct world_run){ .active = true, .turn = d->jobs[i].turn, .truth = OUTCOME_VANISHED };
-    text_copy(run->token, sizeof run->token, d->jobs[i].lease.token);
+    lease_token_text(&d->jobs[i].lease, run->token);
     run->deadline = d->jobs[i].lease.deadline;
     run->first_instruction = boot_add(now, between(w, 1, TIMING_START_MS));
     run->overrun = boot_add(run->first_instruction, t->worst_case_ms);
@@ -264,8 +264,9 @@ static void send(struct world *w, struct world_device *d)
 static struct store_reply acquire(struct world *w, const struct world_packet *p)
 {
     struct world_job *j = &w->jobs[p->job];
-    struct store_reply reply = model_acquire(&j->model, w->now_ms, &p->request);
+    struct store_reply reply = { 0 };
 
+    memory_answer(&j->record, (struct wall){ w->now_ms }, &p->request, &reply);
     if (reply.acquire.answer == ACQUIRE_GRANTED && reply.acquire.turn.ms <= j->done)
         fail_msg("job %u: turn %lld is done, and granted again", p->job,
                  (long long)reply.acquire.turn.ms);
@@ -296,20 +297,27 @@ static void note_recorded(struct world *w, const struct world_packet *p)
 
 static struct store_reply serve(struct world *w, struct world_packet *p)
 {
-    struct model *m = &w->jobs[p->job].model;
-    struct store_reply reply = { .status = STORE_ANSWERED, .server = { w->now_ms } };
+    struct store_reply reply = { 0 };
 
     if (chance(w, 10))
         return (struct store_reply){ .status = STORE_ERROR, .error = "LOADING" };
     if (p->request.verb == STORE_ACQUIRE)
-        reply = acquire(w, p);
-    else if (p->request.verb == STORE_RENEW)
-        reply = model_renew(m, w->now_ms, &p->request);
-    else if (p->request.verb == STORE_FINISH) {
-        reply = model_finish(m, w->now_ms, &p->request);
+        return acquire(w, p);
+    memory_answer(&w->jobs[p->job].record, (struct wall){ w->now_ms }, &p->request, &reply);
+    if (p->request.verb == STORE_FINISH)
         note_recorded(w, p);
-    }
     return reply;
+}
+
+/* It is the record's, which changes before the reply has come. */
+static void keep_text(struct world_device *d, enum store_verb verb)
+{
+    const char **text = verb == STORE_ACQUIRE ? &d->reply.acquire.holder : &d->reply.renew.why;
+
+    if (d->reply.status != STORE_ANSWERED || (verb != STORE_ACQUIRE && verb != STORE_RENEW))
+        return;
+    text_copy(d->text, sizeof d->text, *text);
+    *text = d->text;
 }
 
 static void arrive(struct world *w, struct world_packet *p)
@@ -326,10 +334,7 @@ static void arrive(struct world *w, struct world_packet *p)
     d->replied = true;
     d->reply_ms = w->now_ms + p->reply_takes_ms;
     d->reply = reply;
-    if (p->request.verb == STORE_ACQUIRE && reply.status == STORE_ANSWERED) {
-        text_copy(d->holder, sizeof d->holder, reply.acquire.holder);
-        d->reply.acquire.holder = d->holder;
-    }
+    keep_text(d, p->request.verb);
 }
 
 static void receive(struct world *w, struct world_device *d)
@@ -359,15 +364,11 @@ static void tick(struct world *w, struct world_device *d)
 {
     struct boot now = boot_of(d, w->now_ms);
 
-    if (boot_reached(now, d->fake.fleet_armed)) {
-        d->fake.fleet_armed = BOOT_NEVER;
-        fleet_tick(&d->fake.fleet, now);
-    }
-    for (unsigned i = 0; i < WORLD_JOBS; i++)
-        if (boot_reached(now, d->jobs[i].armed)) {
-            job_tick(&d->jobs[i], now);
-            notice(w, d);
-        }
+    fleet_settle_timer(&d->fake.fleet);
+    if (!boot_reached(now, d->fake.armed))
+        return;
+    fleet_tick(&d->fake.fleet, now);
+    notice(w, d);
 }
 
 static void move(struct world *w, struct world_device *d)
@@ -397,15 +398,16 @@ static void check(const struct world *w, const struct world_device *d)
         fail_msg("%s: %s", d->name, why);
     for (unsigned i = 0; i < WORLD_JOBS; i++) {
         const struct world_run *run = &d->runs[i];
+        const char *holder = memory_holder(&w->jobs[i].lock, (struct wall){ w->now_ms });
 
         running += run->active || run->tree_left;
-        if (run->active && strcmp(model_holder(&w->jobs[i].model, w->now_ms), run->token) != 0)
+        if (run->active && strcmp(holder, run->token) != 0)
             fail_msg("%s: job %u runs, and its lock is %s", d->name, i,
-                     model_holder(&w->jobs[i].model, w->now_ms)[0] ? "another's" : "nobody's");
+                     holder[0] ? "another's" : "nobody's");
         if (run->active && boot_reached(boot_of(d, w->now_ms), boot_add(run->deadline, 1)))
             fail_msg("%s: job %u runs past its deadline", d->name, i);
         if (d->jobs[i].armed.ms == BOOT_NEVER.ms && !run->active && !run->tree_left &&
-            !d->fake.flying && d->fake.queued_count == 0 && d->fake.fleet_armed.ms == BOOT_NEVER.ms)
+            !d->fake.flying && d->fake.queued_count == 0 && d->fake.armed.ms == BOOT_NEVER.ms)
             fail_msg("%s: job %u is in %s with nothing to wake it", d->name, i,
                      job_state_name(d->jobs[i].state));
     }
@@ -419,7 +421,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static int64_t next_of(const struct world *w, const struct world_device *d)
 {
-    struct boot at = d->fake.fleet_armed;
+    struct boot at = d->fake.armed;
     int64_t next = d->next_change_ms;
 
     if (!d->up)
@@ -427,7 +429,6 @@ static int64_t next_of(const struct world *w, const struct world_device *d)
     for (unsigned i = 0; i < WORLD_JOBS; i++) {
         const struct world_run *run = &d->runs[i];
 
-        at = boot_min(at, d->jobs[i].armed);
         if (run->tree_left)
             at = boot_min(at, run->emptied);
         if (!run->active)
@@ -484,6 +485,8 @@ static struct job_spec make_spec(const char *name, int64_t every_ms, int64_t wor
 {
     struct job_spec spec = {
         .name = name,
+        .key = name,
+        .schedule_print = "grid",
         .schedule = { .every_ms = every_ms, .offset_ms = every_ms / 7 },
         .timing = { .worst_case_ms = worst_case_ms,
                     .stop_grace_ms = SECOND_MS,
@@ -493,6 +496,7 @@ static struct job_spec make_spec(const char *name, int64_t every_ms, int64_t wor
         .splay_ms = SECOND_MS,
         .catch_up_ms = every_ms,
         .retry_delay_ms = SECOND_MS,
+        .retention_ms = DAY_MS,
         .attempts = attempts,
     };
     int64_t smallest;
@@ -508,6 +512,8 @@ void world_init(struct world *w, struct unit_random random)
     w->jobs[1].spec = make_spec("renewed", 20 * SECOND_MS, 12 * SECOND_MS, 2);
     w->jobs[2].spec = make_spec("once", 15 * SECOND_MS, 2 * SECOND_MS, 1);
     assert_true(w->jobs[1].spec.timing.renew_ms > 0);
+    for (unsigned i = 0; i < WORLD_JOBS; i++)
+        w->jobs[i].record.lock = &w->jobs[i].lock;
     for (unsigned i = 0; i < WORLD_DEVICES; i++) {
         text_format(w->devices[i].name, sizeof w->devices[i].name, "dev%u", i);
         power_on(w, &w->devices[i]);

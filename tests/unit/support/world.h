@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * support/world.h: a few devices that share a few jobs, in virtual time: the core as it is, a model
- * of the store (support/model.h), links that lose and delay what goes over them, guards that end a
- * run as PROTOCOL.md's "Time" says, workers that fail, crash and overrun, devices that die. Each
- * device's boot clock has a rate of its own. All by one seed. Each promise is checked where it can
- * be broken; a breach ends the test. */
+ * support/world.h: a few devices that share a few jobs, in virtual time: the core as it is, the
+ * in-memory store, which answers as Redis does (test_memory_store.py), links that lose and delay
+ * what goes over them, guards that end a run as PROTOCOL.md's "Time" says, workers that fail, crash
+ * and overrun, devices that die. Each device's boot clock has a rate of its own. All by one seed.
+ * Each promise is checked where it can be broken; a breach ends the test. */
 #ifndef ROTA_TESTS_WORLD_H
 #define ROTA_TESTS_WORLD_H
+#include "core/memory.h"
 #include "support/fake.h"
-#include "support/model.h"
 
 #define WORLD_DEVICES 5
 #define WORLD_JOBS 3
@@ -44,7 +44,7 @@ struct world_device {
     bool replied;
     int64_t reply_ms; /* when the reply arrives */
     struct store_reply reply;
-    char holder[TOKEN_SIZE];
+    char text[MEMORY_VALUE_SIZE];    /* of the reply */
     unsigned starts, extends, stops; /* of the fake's, that were seen */
 };
 
@@ -62,7 +62,8 @@ struct world_packet {
 
 struct world_job {
     struct job_spec spec;
-    struct model model;
+    struct memory_lock lock;
+    struct memory_record record;
     int64_t done; /* the newest turn whose work was done, and recorded */
     struct {
         int64_t turn;

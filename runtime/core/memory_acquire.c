@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * To be read beside redis/scripts/acquire.lua: the steps have its numbers and its order. */
+#include "core/memory_internal.h"
+
+#include "base/text.h"
+#include <assert.h>
+#include <string.h>
+
+/* One acquire on its way through the steps. */
+struct ask {
+    struct memory_record *r;
+    struct wall now;
+    const struct store_request *request;
+    struct store_reply *reply;
+    const char *holder; /* "": the lock is free */
+    struct wall turn;
+    bool due; /* of the schedule, not by hand (rule 15) */
+};
+
+/* Does its step; true where that gave the answer. */
+typedef bool (*ask_step)(struct ask *a);
+
+static struct wall later(struct wall a, struct wall b)
+{
+    return a.ms > b.ms ? a : b;
+}
+
+static bool same_sight(const struct memory_sight *a, const struct memory_sight *b)
+{
+    return strcmp(a->print, b->print) == 0 && a->until.ms == b->until.ms &&
+           a->wait_ms == b->wait_ms;
+}
+
+static void remember_sight(struct memory_record *r, const struct memory_sight *sight)
+{
+    size_t old = 0;
+
+    while (old < MEMORY_SCHEDULES_MAX - 1 && !same_sight(&r->sights[old], sight))
+        old++;
+    memmove(r->sights + 1, r->sights, old * sizeof r->sights[0]);
+    r->sights[0] = *sight;
+}
+
+static bool knows_schedule(const struct memory_record *r, const char *print)
+{
+    for (size_t i = 0; i < MEMORY_SCHEDULES_MAX; i++)
+        if (strcmp(r->schedules[i], print) == 0)
+            return true;
+    return false;
+}
+
+static bool answer_turn(struct ask *a, enum acquire_answer answer, struct wall turn,
+                        const char *why)
+{
+    a->reply->acquire.answer = answer;
+    a->reply->acquire.turn = turn;
+    a->reply->acquire.why = why;
+    return true;
+}
+
+static bool answer_left(struct ask *a, enum acquire_answer answer, int64_t left_ms, const char *why)
+{
+    a->reply->acquire.answer = answer;
+    a->reply->acquire.left_ms = left_ms;
+    a->reply->acquire.why = why;
+    return true;
+}
+
+static bool answer_lease(struct ask *a, enum acquire_answer answer)
+{
+    a->reply->acquire.fence = a->r->fence;
+    a->reply->acquire.attempt = a->r->attempt;
+    return answer_turn(a, answer, a->r->turn, "");
+}
+
+/* 1. The same token again: the answer is the same, and the time to live starts anew. */
+static bool same_token(struct ask *a)
+{
+    struct memory_record *r = a->r;
+    const char *token = a->request->token;
+
+    if (strcmp(r->token, token) != 0)
+        return false;
+    if (r->state != MEMORY_RUNNING)
+        return answer_left(a, ACQUIRE_OVER, 0, memory_state_word(r));
+    if (a->holder[0] && strcmp(a->holder, token) != 0)
+        return false;
+    memory_lock_set(r->lock, token, wall_add(a->now, a->request->ttl_ms));
+    return answer_lease(a,
+                        r->turn.ms <= r->done.ms && !r->manual ? ACQUIRE_SPARE : ACQUIRE_GRANTED);
+}
+
+/* 2. */
+static bool not_yet(struct ask *a)
+{
+    if (a->turn.ms <= a->now.ms)
+        return false;
+    return answer_left(a, ACQUIRE_EARLY, wall_between(a->now, a->turn), "");
+}
+
+/* 3. The record lies more than one turn in the store's future: its clock was set back. */
+static bool void_record(struct ask *a)
+{
+    struct memory_record *r = a->r;
+    struct wall top = later(later(r->turn, r->done), r->paused);
+
+    if (a->holder[0] || !a->due || top.ms <= a->now.ms || top.ms <= a->request->next.ms)
+        return false;
+    r->turn = r->done = a->turn;
+    r->attempt = 0;
+    r->token[0] = '\0';
+    r->state = MEMORY_ASSUMED;
+    r->retry.ms = r->paused.ms = 0;
+    r->manual = false;
+    memset(r->sights, 0, sizeof r->sights);
+    memory_remember_schedule(r, a->request->job->schedule_print);
+    memory_keep(r, a->now, a->request->job);
+    return answer_turn(a, ACQUIRE_DONE, a->turn, "clock");
+}
+
+/* 4. */
+static bool settled_or_overtaken(struct ask *a)
+{
+    const struct memory_record *r = a->r;
+
+    if (a->turn.ms <= r->done.ms) {
+        if (r->turn.ms == r->done.ms)
+            a->reply->acquire.holder = r->token;
+        return answer_turn(a, ACQUIRE_DONE, r->done, "");
+    }
+    if (a->due && a->turn.ms <= r->paused.ms)
+        return answer_turn(a, ACQUIRE_DONE, r->paused, "paused");
+    if (a->turn.ms < r->turn.ms)
+        return answer_turn(a, ACQUIRE_PASSED, r->turn, "");
+    return false;
+}
+
+/* Of this turn: a newer one has watchers of its own. */
+static uint32_t take_place(struct ask *a)
+{
+    struct memory_record *r = a->r;
+
+    if (!a->request->first_ask)
+        return 0;
+    r->watch = (r->watched.ms == a->turn.ms ? r->watch : 0) + 1;
+    r->watched = a->turn;
+    memory_keep(r, a->now, a->request->job);
+    return r->watch;
+}
+
+/* 5. No lease of ours can have more left than it asked for; more means a clock set back. */
+static bool held(struct ask *a)
+{
+    struct memory_record *r = a->r;
+    int64_t left_ms = memory_lock_left_ms(r->lock, a->now);
+    bool ours = strcmp(a->holder, r->token) == 0;
+
+    if (!a->holder[0] || strcmp(a->holder, a->request->token) == 0)
+        return false;
+    a->reply->acquire.watch = take_place(a);
+    if (ours && r->ttl_ms > 0 && left_ms > r->ttl_ms) {
+        left_ms = r->ttl_ms;
+        r->lock->until = wall_add(a->now, left_ms);
+    }
+    a->reply->acquire.holder = a->holder;
+    a->reply->acquire.holder_turn.ms = ours ? r->turn.ms : 0;
+    a->reply->acquire.fence = r->fence;
+    return answer_left(a, ACQUIRE_HELD, left_ms, "");
+}
+
+/* 6. What falls due meanwhile has passed, also where the pause ends before its turn does. */
+static bool paused(struct ask *a)
+{
+    struct memory_record *r = a->r;
+
+    if (!r->pause || !r->pause[0])
+        return false;
+    if (a->due) {
+        r->paused = a->turn;
+        memory_keep(r, a->now, a->request->job);
+    }
+    return answer_left(a, ACQUIRE_PAUSED, 0, r->pause);
+}
+
+static bool too_late(const struct ask *a)
+{
+    return wall_between(a->turn, a->now) > a->request->fresh_ms;
+}
+
+static bool answer_blank(struct ask *a)
+{
+    return answer_left(a, ACQUIRE_WAIT, a->request->ttl_ms, "blank");
+}
+
+/* 7. First sight: no record at all. Never granted at once. */
+static bool first_sight(struct ask *a)
+{
+    struct memory_record *r = a->r;
+    const struct job_spec *spec = a->request->job;
+    bool late = too_late(a);
+
+    if (!a->due || r->turn.ms != 0)
+        return false;
+    memory_begin(r, a->turn, late ? MEMORY_ASSUMED : MEMORY_BLANK, spec->schedule_print);
+    memory_keep(r, a->now, spec);
+    if (late) {
+        r->done = a->turn;
+        return answer_turn(a, ACQUIRE_DONE, a->turn, "assumed");
+    }
+    r->delay_ms = a->request->ttl_ms;
+    r->retry = wall_add(a->now, r->delay_ms);
+    return answer_blank(a);
+}
+
+/* 7. A record, but none of this schedule: the job was edited. The wait stands apart, in `sights`,
+ * and the newest attempt's fields stay as they are. A record without schedules was written by a run
+ * that outlived it: every schedule counts as known. */
+static bool edited(struct ask *a)
+{
+    struct memory_record *r = a->r;
+    const char *print = a->request->job->schedule_print;
+    struct memory_sight sight = { .wait_ms = a->request->ttl_ms };
+
+    if (!a->due || !r->schedules[0][0] || knows_schedule(r, print))
+        return false;
+    memory_remember_schedule(r, print);
+    memory_keep(r, a->now, a->request->job);
+    if (too_late(a)) {
+        r->done = a->turn;
+        return answer_turn(a, ACQUIRE_DONE, a->turn, "assumed");
+    }
+    text_copy(sight.print, sizeof sight.print, print);
+    sight.until = wall_add(a->now, sight.wait_ms);
+    remember_sight(r, &sight);
+    return answer_blank(a);
+}
+
+/* 8. No wait has more left than it asked for; more means a clock set back, and is cut for good. */
+static void cut_sights(struct memory_record *r, struct wall now)
+{
+    for (size_t i = 0; i < MEMORY_SCHEDULES_MAX; i++) {
+        struct memory_sight *sight = &r->sights[i];
+        struct wall most = wall_add(now, sight->wait_ms);
+
+        if (sight->print[0] && sight->until.ms > most.ms)
+            sight->until = most;
+    }
+}
+
+/* 8. Waiting after the first sight of this schedule. */
+static bool waiting_blank(struct ask *a)
+{
+    const struct memory_record *r = a->r;
+    size_t i = 0;
+    int64_t left_ms;
+
+    if (!a->due)
+        return false;
+    cut_sights(a->r, a->now);
+    while (i < MEMORY_SCHEDULES_MAX &&
+           strcmp(r->sights[i].print, a->request->job->schedule_print) != 0)
+        i++;
+    if (i == MEMORY_SCHEDULES_MAX)
+        return false;
+    left_ms = wall_between(a->now, r->sights[i].until);
+    return left_ms > 0 && answer_left(a, ACQUIRE_WAIT, left_ms, "blank");
+}
+
+/* Given up before, and no success since: one try each. */
+static uint32_t most_attempts(const struct ask *a)
+{
+    return a->r->streak > 0 ? 1 : a->request->job->attempts;
+}
+
+/* 8. Waiting after a failure (this turn), or for a holder to come back (any). */
+static bool waiting(struct ask *a)
+{
+    struct memory_record *r = a->r;
+    struct wall most = wall_add(a->now, r->delay_ms);
+    int64_t left_ms;
+
+    if (r->retry.ms > most.ms)
+        r->retry = most;
+    left_ms = wall_between(a->now, r->retry);
+    if (left_ms <= 0)
+        return false;
+    if (r->state != MEMORY_BLANK && (a->turn.ms != r->turn.ms || r->attempt >= most_attempts(a)))
+        return false;
+    return answer_left(a, ACQUIRE_WAIT, left_ms, memory_state_word(r));
+}
+
+/* 9. How many tries this one has had. */
+static bool exhausted(struct ask *a)
+{
+    struct memory_record *r = a->r;
+
+    if (a->turn.ms != r->turn.ms || r->attempt < most_attempts(a))
+        return false;
+    a->reply->acquire.answer = ACQUIRE_EXHAUSTED;
+    a->reply->acquire.attempt = r->attempt;
+    a->reply->acquire.first = r->state != MEMORY_GAVE_UP;
+    r->streak += a->reply->acquire.first;
+    r->state = MEMORY_GAVE_UP;
+    return true;
+}
+
+static uint64_t next_fence(const struct ask *a)
+{
+    uint64_t fence = a->now.ms > 0 ? (uint64_t)a->now.ms : 0;
+
+    if (fence <= a->r->fence)
+        fence = a->r->fence + 1;
+    return fence > a->request->fence ? fence : a->request->fence + 1;
+}
+
+/* 10. */
+static bool granted(struct ask *a)
+{
+    struct memory_record *r = a->r;
+    const struct store_request *q = a->request;
+
+    /* its last try vanished, and nobody asked since */
+    if (a->turn.ms > r->turn.ms && r->state == MEMORY_RUNNING && !r->manual &&
+        r->attempt >= most_attempts(a))
+        r->streak++;
+    r->attempt = a->turn.ms == r->turn.ms ? r->attempt + 1 : 1;
+    r->fence = next_fence(a);
+    memory_lock_set(r->lock, q->token, wall_add(a->now, q->ttl_ms));
+    r->turn = a->turn;
+    text_copy(r->token, sizeof r->token, q->token);
+    r->state = MEMORY_RUNNING;
+    r->ttl_ms = q->ttl_ms;
+    r->ended = r->held = false;
+    r->retry.ms = r->delay_ms = 0;
+    r->watch = 0;
+    r->manual = !a->due;
+    if (a->due)
+        memory_remember_schedule(r, q->job->schedule_print);
+    memory_keep(r, a->now, q->job);
+    return answer_lease(a, ACQUIRE_GRANTED);
+}
+
+void memory_acquire(struct memory_record *r, struct wall now, const struct store_request *request,
+                    struct store_reply *reply)
+{
+    static const ask_step steps[] = {
+        same_token,    not_yet, void_record, settled_or_overtaken,
+        held,          paused,  first_sight, edited,
+        waiting_blank, waiting, exhausted,   granted,
+    };
+    struct ask a = {
+        .r = r,
+        .now = now,
+        .request = request,
+        .reply = reply,
+        .holder = memory_holder(r->lock, now),
+        .turn = request->turn.ms ? request->turn : now,
+        .due = request->next.ms > 0,
+    };
+
+    reply->acquire.holder = reply->acquire.why = "";
+    for (size_t i = 0; !steps[i](&a); i++)
+        assert(i + 1 < sizeof steps / sizeof steps[0]);
+}
