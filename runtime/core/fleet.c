@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/fleet.h"
-#include "core/report.h"
+#include "core/job_internal.h"
 
 /* A move of fleet time that is worth moving timers for; less is the noise of round trips. */
 #define FLEET_MOVED_MS 20
@@ -24,6 +24,7 @@ static bool compose_clock(struct store_call *call, struct boot now,
 static void submit_clock(struct fleet *f)
 {
     f->clock_retry = BOOT_NEVER;
+    f->wake_stale = true;
     f->port->submit(f->port->context, &f->clock_call, false);
 }
 
@@ -34,6 +35,7 @@ static void report_unanswered(struct fleet *f, const struct store_reply *reply)
     };
 
     f->clock_fault = reply->fault;
+    f->faults[reply->fault]++;
     f->port->report(f->port->context, NULL, &r);
 }
 
@@ -47,6 +49,18 @@ static void report_answered(struct fleet *f)
     f->port->report(f->port->context, NULL, &r);
 }
 
+static void set_wake(struct fleet *f, struct boot at)
+{
+    f->wake = at;
+    f->port->arm(f->port->context, at);
+}
+
+static void wake_by(struct fleet *f, struct boot at)
+{
+    if (at.ms < f->wake.ms)
+        set_wake(f, at);
+}
+
 static void ask_later(struct fleet *f, const struct store_reply *reply)
 {
     uint64_t random;
@@ -54,7 +68,7 @@ static void ask_later(struct fleet *f, const struct store_reply *reply)
     f->port->random(f->port->context, &random, sizeof random);
     fault_set_windows(reply->fault, 0, &f->clock_backoff);
     f->clock_retry = boot_add(reply->received, backoff_next_ms(&f->clock_backoff, random));
-    f->port->arm(f->port->context, NULL, f->clock_retry);
+    wake_by(f, f->clock_retry);
 }
 
 static void answer_clock(struct store_call *call, const struct store_reply *reply)
@@ -79,9 +93,11 @@ void fleet_init(struct fleet *f, const struct core_port *port, const char *devic
 {
     *f = (struct fleet){
         .port = port,
-        .device = device,
+        .lease_env = { .ops = &job_lease_ops, .port = port, .device = device },
         .clock_call = { .compose = compose_clock, .answer = answer_clock },
         .clock_retry = BOOT_NEVER,
+        .wake = BOOT_NEVER,
+        .jobs_end = &f->jobs,
         .size = 1,
         .slots = slots,
     };
@@ -100,10 +116,61 @@ void fleet_want_clock(struct fleet *f)
     submit_clock(f);
 }
 
+/* The earliest instant later than `after`. */
+static struct boot earliest(const struct fleet *f, struct boot after)
+{
+    struct boot at = f->clock_retry.ms > after.ms ? f->clock_retry : BOOT_NEVER;
+
+    for (const struct job *j = f->jobs; j; j = j->next_in_fleet)
+        if (j->armed.ms > after.ms && j->armed.ms < at.ms)
+            at = j->armed;
+    return at;
+}
+
+void fleet_settle_timer(struct fleet *f)
+{
+    struct boot at;
+
+    if (!f->wake_stale)
+        return;
+    f->wake_stale = false;
+    at = earliest(f, (struct boot){ INT64_MIN });
+    if (at.ms != f->wake.ms)
+        set_wake(f, at);
+}
+
+void fleet_rearm(struct fleet *f, const struct job *j, struct boot former)
+{
+    if (former.ms <= f->wake.ms && j->armed.ms > former.ms)
+        f->wake_stale = true;
+    wake_by(f, j->armed);
+}
+
+/* What this arms for `now` anew waits for the next call, so that it comes to an end. The timer that
+ * led here is spent: it is set in any case. */
 void fleet_tick(struct fleet *f, struct boot now)
 {
-    if (boot_reached(now, f->clock_retry))
-        submit_clock(f);
+    struct boot at = earliest(f, (struct boot){ INT64_MIN });
+
+    for (; at.ms != BOOT_NEVER.ms && boot_reached(now, at); at = earliest(f, at)) {
+        if (f->clock_retry.ms == at.ms)
+            submit_clock(f);
+        for (struct job *j = f->jobs; j; j = j->next_in_fleet)
+            if (j->armed.ms == at.ms)
+                job_tick(j, now);
+    }
+    f->wake_stale = false;
+    set_wake(f, earliest(f, (struct boot){ INT64_MIN }));
+}
+
+/* What the two samples could have been wrong by together is drift and lopsided trips, not a jump.
+ */
+static bool is_jump(const struct fleet *f, struct boot now, int64_t moved_ms, int64_t believed_ms)
+{
+    int64_t by = moved_ms < 0 ? time_sub_ms(0, moved_ms) : moved_ms;
+
+    return by >= FLEET_JUMP_MS &&
+           by > time_add_ms(believed_ms, fleet_clock_error_ms(&f->clock, now));
 }
 
 void fleet_sample(struct fleet *f, const struct store_reply *reply)
@@ -115,8 +182,7 @@ void fleet_sample(struct fleet *f, const struct store_reply *reply)
         return;
     believed = first ? 0 : fleet_clock_error_ms(&f->clock, reply->received);
     moved = fleet_clock_sample(&f->clock, reply->sent, reply->received, reply->server);
-    /* What the old estimate could have been wrong by is drift, not a jump. */
-    if ((moved < 0 ? -moved : moved) >= (believed > FLEET_JUMP_MS ? believed : FLEET_JUMP_MS)) {
+    if (is_jump(f, reply->received, moved, believed)) {
         struct report r = { .kind = REPORT_CLOCK_JUMP, .moved_ms = moved };
 
         f->port->report(f->port->context, NULL, &r);
@@ -144,6 +210,7 @@ uint32_t fleet_used(const struct fleet *f)
 void fleet_slot_freed(struct fleet *f, struct boot now)
 {
     struct job *first = NULL;
+    struct boot former;
 
     if (fleet_used(f) >= f->slots)
         return;
@@ -152,8 +219,9 @@ void fleet_slot_freed(struct fleet *f, struct boot now)
             first = j;
     if (!first)
         return;
+    former = first->armed;
     first->at = first->armed = now;
-    f->port->arm(f->port->context, first, now);
+    fleet_rearm(f, first, former);
 }
 
 bool fleet_sound(const struct fleet *f, struct boot now, int64_t slack_ms, const char **ret_why)
@@ -161,6 +229,10 @@ bool fleet_sound(const struct fleet *f, struct boot now, int64_t slack_ms, const
     for (const struct job *j = f->jobs; j; j = j->next_in_fleet) {
         if (boot_reached(now, boot_add(j->armed, slack_ms))) {
             *ret_why = "a job's timer is overdue";
+            return false;
+        }
+        if (j->armed.ms < f->wake.ms) {
+            *ret_why = "a job's instant has no timer";
             return false;
         }
         if (j->armed.ms == BOOT_NEVER.ms && (j->state == JOB_WAITING || j->state == JOB_WATCHING)) {

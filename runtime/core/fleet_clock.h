@@ -12,7 +12,7 @@ struct fleet_clock {
     bool known;
     int64_t offset_ms; /* wall = boot + offset */
     int64_t error_ms;  /* at `taken` */
-    struct boot taken;
+    struct boot taken; /* the sending: the server's reading may be as old as that */
 };
 
 /* Takes a sample. Returns by how many ms fleet time has moved at `received` against what was

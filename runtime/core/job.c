@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/job.h"
+#include "base/text.h"
 #include "core/job_internal.h"
 #include "core/report.h"
 #include "core/turns.h"
@@ -182,12 +183,14 @@ static void wait_for_slot(struct job *j, struct boot now)
     j->slot_since = now;
     j->at = BOOT_NEVER;
     job_aim_at(j, job_latest_due(j, now));
+    j->waited = true;
 }
 
 static void take_newer(struct job *j, struct boot now)
 {
     job_aim_at(j, job_latest_due(j, now));
     j->unheard = j->state == JOB_ASKING;
+    j->waited = j->state == JOB_NO_SLOT;
 }
 
 static void start(struct job *j, struct boot now)
@@ -203,8 +206,8 @@ static void start(struct job *j, struct boot now)
 
 static void give_back(struct job *j, struct boot now)
 {
-    lease_finish(&j->lease, now,
-                 &(struct lease_end){ .outcome = OUTCOME_UNSTARTED, .clean = true });
+    j->lease.end = (struct lease_end){ .outcome = OUTCOME_UNSTARTED, .clean = true };
+    lease_finish(&j->lease, now);
 }
 
 static void tell_started(struct job *j, struct boot now)
@@ -223,7 +226,7 @@ static void stop(struct job *j, struct boot now)
 
 static void close_run(struct job *j, struct boot now)
 {
-    lease_finish(&j->lease, now, &j->ending);
+    lease_finish(&j->lease, now);
 }
 
 static void jam(struct job *j, struct boot now)
@@ -245,7 +248,7 @@ static struct boot next_turn_due(const struct job *j)
 
 void job_rearm(struct job *j, struct boot now)
 {
-    struct boot at = BOOT_NEVER;
+    struct boot at = BOOT_NEVER, former = j->armed;
 
     switch (j->state) {
     case JOB_WAITING:
@@ -262,7 +265,7 @@ void job_rearm(struct job *j, struct boot now)
         break;
     }
     j->armed = boot_max(boot_min(at, j->lease.wake), now);
-    j->fleet->port->arm(j->fleet->port->context, j, j->armed);
+    fleet_rearm(j->fleet, j, former);
 }
 
 static bool slot_is_free(const struct job *j)
@@ -318,12 +321,12 @@ void job_init(struct job *j, struct fleet *fleet, const struct job_spec *spec)
         .state = JOB_OFF,
         .fleet = fleet,
         .spec = spec,
-        .next_in_fleet = fleet->jobs,
         .armed = BOOT_NEVER,
         .not_before = { INT64_MIN }, /* turns may be older than the boot clock */
     };
-    lease_init(&j->lease, &job_lease_ops, fleet->port, fleet->device, spec);
-    fleet->jobs = j;
+    lease_init(&j->lease, &fleet->lease_env, spec);
+    *fleet->jobs_end = j;
+    fleet->jobs_end = &j->next_in_fleet;
 }
 
 void job_done(struct job *j)
@@ -334,6 +337,9 @@ void job_done(struct job *j)
         at = &(*at)->next_in_fleet;
     if (*at)
         *at = j->next_in_fleet;
+    if (j->fleet->jobs_end == &j->next_in_fleet)
+        j->fleet->jobs_end = at;
+    job_keep_holder(j, NULL);
     lease_done(&j->lease);
 }
 
@@ -390,10 +396,19 @@ void job_started(struct job *j, struct boot now, struct boot first_instruction)
 void job_ended(struct job *j, struct boot now, const struct run_end *end)
 {
     enum outcome outcome = job_outcome(end);
-    struct report r = { .kind = REPORT_ENDED, .outcome = outcome, .ran_ms = end->ran_ms };
+    char detail[STORE_TEXT_SIZE];
+    struct report r = {
+        .kind = REPORT_ENDED, .outcome = outcome, .ran_ms = end->ran_ms, .text = detail
+    };
 
-    job_keep_end(j, now, outcome, end);
-    r.text = j->ending.detail;
+    /* One that nobody waits for must not replace one that is still to be told. */
+    if (!table[j->state][JOB_EVENT_END].legal) {
+        job_happen(j, JOB_EVENT_END, now);
+        return;
+    }
+    text_copy(detail, sizeof detail, job_end_detail(end, outcome));
+    job_keep_end(j, now, outcome, end, detail);
+    r.meanwhile = job_count_meanwhile(j);
     job_report(j, &r);
     job_happen(j, JOB_EVENT_END, now);
     job_rearm(j, now);

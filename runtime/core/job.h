@@ -70,50 +70,51 @@ struct run_end {
     const char *detail; /* for people; may be "" */
 };
 
+/* In 32 bits: one a second would take 136 years. By class of fault only the fleet counts. */
 struct job_counters {
-    uint64_t outcomes[OUTCOME_COUNT];
-    /* Turns not taken, and why (DESIGN section 5); those by error by the last fault's class. */
-    uint64_t passed_held, passed_done, passed_error[FAULT_COUNT];
-    uint64_t faults[FAULT_COUNT]; /* requests without an answer that counts, by class */
-    uint64_t unknown;             /* acquires without an answer */
-    uint64_t illegal;             /* events that a state machine did not expect: bugs */
+    uint32_t outcomes[OUTCOME_COUNT];
+    /* Turns not taken, and why (DESIGN section 5). */
+    uint32_t passed_held, passed_done, passed_error;
+    uint32_t passed_running; /* fell due while the job ran here */
+    uint32_t unknown;        /* acquires without an answer */
+    uint32_t illegal;        /* events that a state machine did not expect: bugs */
 };
 
 struct job {
-    enum job_state state;
-    struct fleet *fleet;
+    /* What the fleet reads of all jobs at once stands together. */
     struct job *next_in_fleet;
+    struct boot armed; /* job_tick() then */
+    enum job_state state;
+    bool tree_left; /* something of the last run is still there */
+    bool leaving;   /* no more turns */
+    bool again;     /* `turn` was asked for, and is asked for again as the answer said */
+    bool waited;    /* `turn` found no free slot */
+    /* The last question for `turn` got an error reply, or is not answered yet: if the turn passes
+     * so, it was missed. */
+    bool unheard;
+    enum fault fault; /* of the last request; FAULT_NONE: it was answered */
+    struct fleet *fleet;
     const struct job_spec *spec;
     struct lease lease;
 
     struct wall turn; /* asked for, run, or waited for */
-    struct wall
-        settled; /* the newest turn that this device has nothing to do with any more; 0: none */
-    struct boot
-        at; /* WAITING, WATCHING: when to ask; NO_SLOT: when a slot was offered, else BOOT_NEVER */
+    /* The newest turn that this device has nothing to do with any more; 0: none. */
+    struct wall settled;
+    /* WAITING, WATCHING: when to ask; NO_SLOT: when a slot was offered, else BOOT_NEVER */
+    struct boot at;
     struct boot not_before; /* a turn that a jump of the clock made due is not asked for earlier */
-    bool again; /* `turn` was asked for, and is asked for again as the answer said: catch_up counts
-                   ... */
-    struct boot planned; /* ... from this instant, not from the turn's own */
-    bool unheard; /* the last question for `turn` got an error reply, or is not answered yet: if the
-                   * turn passes so, it was missed */
+    struct boot planned;    /* with `again`: catch_up counts from here, not from the turn's own */
     struct boot slot_since; /* NO_SLOT */
-    struct boot armed;      /* the timer's instant, for the watchdog */
     struct boot started;    /* RUNNING: the worker's first instruction */
     struct wall drawn_for;  /* the turn that delay_ms was drawn for */
     int64_t delay_ms;       /* from that turn's due instant to this device's question */
     struct wall asked_turn; /* the last that a question was sent for */
-    enum fault fault;       /* of the last request; FAULT_NONE: it was answered */
-    struct boot heard;      /* when the store's last word came */
+    char *holder; /* who held `turn` when last asked; kept by the port; NULL: none, or not known */
+    struct boot holder_until; /* when that lease ended */
     enum stop_reason stop_reason;
-    struct lease_end ending;
-    bool leaving;                     /* no more turns */
-    bool tree_left;                   /* something of the last run is still there */
-    uint32_t watch;                   /* place among the watchers of `turn` */
-    uint32_t refusals;                /* of `turn` by held */
-    uint32_t overs;                   /* `over` answers in a row */
-    char holder[DEVICE_NAME_MAX + 1]; /* who held `turn` when last asked; "" */
-    struct boot holder_until;         /* when that lease ended */
+    uint32_t watch;    /* place among the watchers of `turn` */
+    uint32_t refusals; /* of `turn` by held */
+    uint32_t overs;    /* `over` answers in a row */
     struct job_counters counters;
 };
 
@@ -139,7 +140,8 @@ void job_emptied(struct job *j, struct boot now);
 void job_clock(struct job *j, struct boot now);
 
 /* The fleet's: its time has jumped by moved_ms, and is what the fleet says now. What that made due
- * does not run at once (promise 7): it has passed, or waits for one lease where it is young. */
+ * does not run at once (promise 7). It has passed, unless it is young and leaving it out would put
+ * the next run off: then it waits for one lease, or until the turn after it. */
 void job_jumped(struct job *j, struct boot now, int64_t moved_ms);
 
 /* The next turn that this device would ask for; only where the fleet's clock is known. */

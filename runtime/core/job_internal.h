@@ -21,6 +21,12 @@ struct wall job_latest_due(const struct job *j, struct boot now);
 bool job_too_late(const struct job *j, struct boot now);
 /* The turn that is asked for from now on; where it is another one, nothing of the former counts. */
 void job_aim_at(struct job *j, struct wall turn);
-/* Notes how the run ended, for finish and for what comes after it. */
-void job_keep_end(struct job *j, struct boot now, enum outcome outcome, const struct run_end *end);
+/* Puts how the run ended, with the detail as Redis gets it, into its lease, which has none yet. */
+void job_keep_end(struct job *j, struct boot now, enum outcome outcome, const struct run_end *end,
+                  const char *detail);
+/* How many turns fell due during the run whose end is kept; counts those of them that have passed.
+ */
+int64_t job_count_meanwhile(struct job *j);
+/* Keeps who holds the turn; NULL or "": nobody that is known. */
+void job_keep_holder(struct job *j, const char *device);
 #endif

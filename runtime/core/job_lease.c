@@ -37,24 +37,34 @@ bool job_too_late(const struct job *j, struct boot now)
     return boot_between(planned, now) > allowed;
 }
 
+/* Whether the next turn comes no later than it would have come without the jump. */
+static bool none_is_lost(const struct schedule *s, struct wall before, struct wall now)
+{
+    return wall_between(now, schedule_next(s, now)) <=
+           wall_between(before, schedule_next(s, before));
+}
+
 void job_jumped(struct job *j, struct boot now, int64_t moved_ms)
 {
+    const struct schedule *s = &j->spec->schedule;
     struct wall wall = fleet_clock_at(&j->fleet->clock, now);
-    struct wall latest = schedule_latest(&j->spec->schedule, wall);
+    struct wall before = wall_add(wall, time_sub_ms(0, moved_ms));
+    struct wall latest = schedule_latest(s, wall);
 
-    if (latest.ms <= schedule_latest(&j->spec->schedule, wall_add(wall, -moved_ms)).ms)
+    if (latest.ms <= schedule_latest(s, before).ms)
         return;
-    if (wall_between(latest, wall) > timing_takeover_ms(&j->spec->timing, j->spec->splay_ms))
+    if (none_is_lost(s, before, wall) ||
+        wall_between(latest, wall) > timing_takeover_ms(&j->spec->timing, j->spec->splay_ms))
         settle_up_to(j, latest);
     else
-        j->not_before = boot_add(now, j->spec->timing.lease_ms);
+        j->not_before = boot_min(boot_add(now, j->spec->timing.lease_ms),
+                                 fleet_clock_when(&j->fleet->clock, schedule_next(s, wall)));
 }
 
 static void count_missed(struct job *j, uint64_t turns)
 {
     j->fleet->missed += turns;
-    /* A question that was never sent waits for the connection. */
-    j->counters.passed_error[j->fault == FAULT_NONE ? FAULT_LINK : j->fault] += turns;
+    j->counters.passed_error += (uint32_t)turns;
 }
 
 void job_aim_at(struct job *j, struct wall turn)
@@ -64,7 +74,7 @@ void job_aim_at(struct job *j, struct wall turn)
     if (j->unheard)
         count_missed(j, (uint64_t)schedule_count(&j->spec->schedule, j->turn, turn));
     j->turn = turn;
-    j->again = j->unheard = false;
+    j->again = j->unheard = j->waited = false;
 }
 
 static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, struct wall *ret_next)
@@ -78,11 +88,13 @@ static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, stru
     }
     if (turn.ms != j->asked_turn.ms) {
         j->watch = j->refusals = 0;
-        j->holder[0] = 0;
+        job_keep_holder(j, NULL);
     }
     job_aim_at(j, turn);
     if (job_too_late(j, now)) {
-        struct report r = { .kind = REPORT_TOO_LATE, .asked = j->unheard || j->again };
+        struct report r = { .kind = REPORT_TOO_LATE,
+                            .asked = j->unheard || j->again || j->waited,
+                            .text = j->waited ? "no slot was free (max_running)" : NULL };
 
         job_report(j, &r);
         count_missed(j, j->unheard);
@@ -105,15 +117,12 @@ static void dropped(struct lease *l, struct boot now)
 
 static void heard(struct lease *l, const struct store_reply *reply)
 {
-    struct job *j = job_of(l);
-
-    j->heard = reply->received;
-    fleet_sample(j->fleet, reply);
+    fleet_sample(job_of(l)->fleet, reply);
 }
 
-static void changed(struct lease *l)
+static void changed(struct lease *l, struct boot now)
 {
-    job_rearm(job_of(l), job_of(l)->heard);
+    job_rearm(job_of(l), now);
 }
 
 /* --- granted --- */
@@ -122,7 +131,7 @@ static void report_takeover(struct job *j, const struct store_reply *reply)
 {
     struct report r = { .kind = REPORT_TAKEOVER, .device = j->holder };
 
-    if (!j->holder[0] || reply->acquire.attempt < 2)
+    if (!j->holder || reply->acquire.attempt < 2)
         return;
     /* Its lease began, or was renewed for the last time, a lease before it ended. */
     r.silent_ms = j->spec->timing.lease_ms + boot_between(j->holder_until, reply->received);
@@ -174,13 +183,14 @@ static void refused_held(struct job *j, const struct store_reply *reply)
 {
     const struct timing *t = &j->spec->timing;
     int64_t left = reply->acquire.left_ms, in;
-    struct report r = { .kind = REPORT_PASSED, .device = j->holder, .held = true };
+    char holder[DEVICE_NAME_MAX + 1] = "";
+    struct report r = { .kind = REPORT_PASSED, .device = holder, .held = true };
 
     if (reply->acquire.watch > 0)
         j->watch = reply->acquire.watch;
-    j->holder[0] = 0;
     if (reply->acquire.holder_turn.ms == j->turn.ms)
-        lease_token_device(reply->acquire.holder, j->holder);
+        lease_token_device(reply->acquire.holder, holder);
+    job_keep_holder(j, holder);
     j->holder_until = boot_add(reply->received, left);
     if (j->refusals == 0) {
         j->counters.passed_held++;
@@ -290,12 +300,12 @@ static void refused(struct lease *l, const struct store_reply *reply)
     }
 }
 
-static void rejected(struct lease *l, int64_t delay_ms)
+static void rejected(struct lease *l, struct boot now, int64_t delay_ms)
 {
     struct job *j = job_of(l);
 
     j->unheard = true;
-    wait_for(j, j->heard, delay_ms); /* not planned: errors do not stretch catch_up */
+    wait_for(j, now, delay_ms); /* not planned: errors do not stretch catch_up */
 }
 
 /* A grant that came too late to be used is an answer, but of a link that is as good as none. */
@@ -310,7 +320,7 @@ static void unanswered(struct lease *l, enum store_verb verb, const struct store
     if (verb == STORE_ACQUIRE && reply->status == STORE_NO_ANSWER)
         j->counters.unknown++;
     j->fault = fault;
-    j->counters.faults[fault]++;
+    j->fleet->faults[fault]++;
     job_report(j, &r);
 }
 
@@ -349,17 +359,34 @@ static void taken(struct lease *l, const struct store_reply *reply)
 
 /* --- after it --- */
 
-void job_keep_end(struct job *j, struct boot now, enum outcome outcome, const struct run_end *end)
+void job_keep_holder(struct job *j, const char *device)
+{
+    j->fleet->port->keep(j->fleet->port->context, &j->holder, device);
+}
+
+void job_keep_end(struct job *j, struct boot now, enum outcome outcome, const struct run_end *end,
+                  const char *detail)
 {
     j->counters.outcomes[outcome]++;
     j->tree_left = !end->clean;
-    j->ending = (struct lease_end){
+    j->lease.end = (struct lease_end){
         .outcome = outcome,
         .covers = job_latest_due(j, now),
         .ran_ms = end->ran_ms,
         .clean = end->clean,
     };
-    text_copy(j->ending.detail, sizeof j->ending.detail, job_end_detail(end, outcome));
+    j->fleet->port->keep(j->fleet->port->context, &j->lease.end.detail, detail);
+}
+
+int64_t job_count_meanwhile(struct job *j)
+{
+    const struct lease_end *end = &j->lease.end;
+    int64_t turns = schedule_count(&j->spec->schedule, j->turn, end->covers);
+    /* A success covers them all; else the newest of them may still be run. */
+    int64_t open = turns > 0 && !outcome_settles(end->outcome);
+
+    j->counters.passed_running += (uint32_t)(turns - open);
+    return turns;
 }
 
 static void try_again(struct job *j, struct boot now, enum outcome outcome)
@@ -378,7 +405,9 @@ static void recorded(struct lease *l, const struct store_reply *reply)
     struct job *j = job_of(l);
     const struct lease_end *end = &l->end;
     bool again = outcome_retries(end->outcome) && !reply->finish.gave_up;
-    struct report r = { .kind = REPORT_GIVEN_UP, .text = end->detail, .outcome = end->outcome };
+    struct report r = { .kind = REPORT_GIVEN_UP,
+                        .text = end->detail ? end->detail : "", /* NULL: not found out here */
+                        .outcome = end->outcome };
 
     if (reply->finish.gave_up)
         job_report(j, &r);

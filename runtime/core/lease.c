@@ -72,6 +72,11 @@ static const struct cell table[LEASE_STATE_COUNT][LEASE_EVENT_COUNT] = {
 };
 /* clang-format on */
 
+static const struct core_port *port_of(const struct lease *l)
+{
+    return l->env->port;
+}
+
 static void set_state(struct lease *l, enum lease_state next)
 {
     l->state = next;
@@ -83,7 +88,7 @@ static void happen(struct lease *l, enum lease_event event, const struct step *s
     const struct cell *c = &table[l->state][event];
 
     if (!c->legal) {
-        l->ops->illegal(l, event);
+        l->env->ops->illegal(l, event);
         return;
     }
     set_state(l, c->next);
@@ -94,13 +99,18 @@ static void submit(struct lease *l, const struct step *s)
 {
     (void)s;
     l->in_flight = false;
-    l->port->submit(l->port->context, &l->call, false);
+    port_of(l)->submit(port_of(l)->context, &l->call, false);
 }
 
 static void submit_urgent(struct lease *l, const struct step *s)
 {
     (void)s;
-    l->port->submit(l->port->context, &l->call, true);
+    port_of(l)->submit(port_of(l)->context, &l->call, true);
+}
+
+static void reset_failures(struct lease *l)
+{
+    l->failures = 0;
 }
 
 /* What waits for a person waits long; but a lease that is held cannot, nor may a token stay
@@ -114,12 +124,16 @@ static int64_t longest_window_ms(const struct lease *l)
 
 static int64_t next_delay_ms(struct lease *l, enum fault fault)
 {
+    struct backoff backoff = { .failures = l->failures };
+    int64_t delay_ms;
     uint64_t random;
 
     l->in_flight = false;
-    l->port->random(l->port->context, &random, sizeof random);
-    fault_set_windows(fault, longest_window_ms(l), &l->backoff);
-    return backoff_next_ms(&l->backoff, random);
+    port_of(l)->random(port_of(l)->context, &random, sizeof random);
+    fault_set_windows(fault, longest_window_ms(l), &backoff);
+    delay_ms = backoff_next_ms(&backoff, random);
+    l->failures = backoff.failures;
+    return delay_ms;
 }
 
 /* Repeated by the lease itself: something may be out that only this token can settle. */
@@ -131,7 +145,7 @@ static void rejected(struct lease *l, const struct step *s)
 /* Nothing is out: the job gives its slot to others meanwhile. */
 static void turned_away(struct lease *l, const struct step *s)
 {
-    l->ops->rejected(l, next_delay_ms(l, s->reply->fault));
+    l->env->ops->rejected(l, s->now, next_delay_ms(l, s->reply->fault));
 }
 
 /* The same token again, at once: the link has its own back-off. The store may know the token by
@@ -157,67 +171,60 @@ static struct boot renew_at(const struct lease *l)
 
 static void granted(struct lease *l, const struct step *s)
 {
-    backoff_reset(&l->backoff);
+    reset_failures(l);
     l->sent_first = l->confirmed = s->reply->sent;
     l->deadline = timing_deadline(&l->spec->timing, s->reply->sent, l->sent_ttl_ms);
     l->attempt = s->reply->acquire.attempt;
     l->fence = s->reply->acquire.fence;
     l->turn = s->reply->acquire.turn;
     l->wake = renew_at(l);
-    l->ops->granted(l, s->reply);
+    l->env->ops->granted(l, s->reply);
 }
 
 static void refused(struct lease *l, const struct step *s)
 {
-    backoff_reset(&l->backoff);
+    reset_failures(l);
     l->asked = true;
-    l->ops->refused(l, s->reply);
+    l->env->ops->refused(l, s->reply);
 }
 
 static void confirmed(struct lease *l, const struct step *s)
 {
     struct boot d = timing_deadline(&l->spec->timing, s->reply->sent, l->sent_ttl_ms);
 
-    backoff_reset(&l->backoff);
+    reset_failures(l);
     l->confirmed = s->reply->sent;
     l->deadline = boot_max(l->deadline, d);
     l->wake = renew_at(l);
-    l->ops->confirmed(l, s->reply);
+    l->env->ops->confirmed(l, s->reply);
 }
 
 static void taken(struct lease *l, const struct step *s)
 {
-    l->ops->taken(l, s->reply);
+    l->env->ops->taken(l, s->reply);
 }
 
 static void start_closing(struct lease *l, const struct step *s)
 {
-    l->port->cancel(l->port->context, &l->call); /* a renewal that is still out answers nobody */
-    backoff_reset(&l->backoff);
+    port_of(l)->cancel(port_of(l)->context,
+                       &l->call); /* a renewal that is still out answers nobody */
+    reset_failures(l);
     submit_urgent(l, s);
 }
 
 static void recorded(struct lease *l, const struct step *s)
 {
     lease_renew_token(l);
-    l->ops->recorded(l, s->reply);
+    l->env->ops->recorded(l, s->reply);
+    port_of(l)->keep(port_of(l)->context, &l->end.detail, NULL);
 }
 
 /* --- composing --- */
 
 static void make_token(struct lease *l)
 {
-    static const char digit[] = "0123456789abcdef";
-    unsigned char random[16];
-    char hex[2 * sizeof random + 1];
-
-    l->port->random(l->port->context, random, sizeof random);
-    for (size_t i = 0; i < sizeof random; i++) {
-        hex[2 * i] = digit[random[i] >> 4];
-        hex[2 * i + 1] = digit[random[i] & 15];
-    }
-    hex[2 * sizeof random] = 0;
-    text_format(l->token, sizeof l->token, "%.*s:%s", DEVICE_NAME_MAX, l->device, hex);
+    port_of(l)->random(port_of(l)->context, l->token, sizeof l->token);
+    l->has_token = true;
     l->asked = false;
 }
 
@@ -227,9 +234,9 @@ static bool aim(struct lease *l, struct boot now)
 {
     struct wall turn, next;
 
-    if (!l->ops->choose(l, now, &turn, &next))
+    if (!l->env->ops->choose(l, now, &turn, &next))
         return false;
-    if (!l->token[0] || turn.ms != l->turn.ms)
+    if (!l->has_token || turn.ms != l->turn.ms)
         make_token(l);
     l->turn = turn;
     l->next = next;
@@ -244,7 +251,7 @@ static bool compose_acquire(struct lease *l, struct boot now, struct store_reque
         happen(l, LEASE_EVENT_EXPIRE, &(struct step){ .now = now });
     if (l->state == LEASE_ASKING && !aim(l, now)) {
         happen(l, LEASE_EVENT_DROP, &(struct step){ .now = now });
-        l->ops->dropped(l, now);
+        l->env->ops->dropped(l, now);
         return false;
     }
     *r = (struct store_request){
@@ -284,7 +291,7 @@ static bool compose_finish(struct lease *l, struct store_request *r)
         .outcome = l->end.outcome,
         .covers = l->end.covers,
         .ran_ms = l->end.ran_ms,
-        .detail = l->end.detail,
+        .detail = l->end.detail ? l->end.detail : "",
         .clean = l->end.clean,
     };
     return true;
@@ -317,7 +324,8 @@ static bool compose(struct store_call *call, struct boot now, struct store_reque
     if (!wanted)
         return false;
     r->job = l->spec;
-    r->token = l->token;
+    lease_token_text(l, l->env->token);
+    r->token = l->env->token;
     r->turn = l->turn;
     if (r->verb != STORE_FINISH)
         l->sent_ttl_ms = r->ttl_ms;
@@ -358,28 +366,25 @@ static void answer(struct store_call *call, const struct store_reply *r)
     struct lease *l = lease_of(call);
     enum lease_event event = answer_event(l, r);
 
-    l->ops->heard(l, r);
+    l->env->ops->heard(l, r);
     if (r->status == STORE_ANSWERED && call->verb == STORE_ACQUIRE &&
         r->acquire.fence > l->fence_seen)
         l->fence_seen = r->acquire.fence;
     if (event == LEASE_EVENT_MISS || event == LEASE_EVENT_REJECT)
-        l->ops->unanswered(l, call->verb, r);
+        l->env->ops->unanswered(l, call->verb, r);
     else
-        l->ops->answered(l);
+        l->env->ops->answered(l);
     happen(l, event, &(struct step){ .now = r->received, .reply = r });
-    l->ops->changed(l);
+    l->env->ops->changed(l, r->received);
 }
 
 /* --- calls from the job --- */
 
-void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port,
-                const char *device, const struct job_spec *spec)
+void lease_init(struct lease *l, struct lease_env *env, const struct job_spec *spec)
 {
     *l = (struct lease){
         .call = { .compose = compose, .answer = answer },
-        .ops = ops,
-        .port = port,
-        .device = device,
+        .env = env,
         .spec = spec,
         .wake = BOOT_NEVER,
     };
@@ -387,7 +392,8 @@ void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_
 
 void lease_done(struct lease *l)
 {
-    l->port->cancel(l->port->context, &l->call);
+    port_of(l)->cancel(port_of(l)->context, &l->call);
+    port_of(l)->keep(port_of(l)->context, &l->end.detail, NULL);
     set_state(l, LEASE_NONE);
 }
 
@@ -398,7 +404,7 @@ void lease_ask(struct lease *l, struct boot now)
 
 void lease_renew_token(struct lease *l)
 {
-    l->token[0] = 0;
+    l->has_token = false;
     l->asked = false;
 }
 
@@ -406,14 +412,13 @@ bool lease_drop(struct lease *l, struct boot now)
 {
     if (l->state != LEASE_ASKING || l->in_flight)
         return false;
-    l->port->cancel(l->port->context, &l->call);
+    port_of(l)->cancel(port_of(l)->context, &l->call);
     happen(l, LEASE_EVENT_DROP, &(struct step){ .now = now });
     return true;
 }
 
-void lease_finish(struct lease *l, struct boot now, const struct lease_end *end)
+void lease_finish(struct lease *l, struct boot now)
 {
-    l->end = *end;
     happen(l, LEASE_EVENT_END, &(struct step){ .now = now });
 }
 
@@ -426,6 +431,21 @@ void lease_tick(struct lease *l, struct boot now)
 struct boot lease_expiry(const struct lease *l)
 {
     return boot_add(l->deadline, l->spec->timing.margin_ms);
+}
+
+void lease_token_text(const struct lease *l, char ret_text[TOKEN_SIZE])
+{
+    static const char digit[] = "0123456789abcdef";
+    char hex[2 * sizeof l->token + 1] = "";
+
+    ret_text[0] = 0;
+    if (!l->has_token)
+        return;
+    for (size_t i = 0; i < sizeof l->token; i++) {
+        hex[2 * i] = digit[l->token[i] >> 4];
+        hex[2 * i + 1] = digit[l->token[i] & 15];
+    }
+    text_format(ret_text, TOKEN_SIZE, "%.*s:%s", DEVICE_NAME_MAX, l->env->device, hex);
 }
 
 void lease_token_device(const char *token, char ret_name[DEVICE_NAME_MAX + 1])

@@ -50,8 +50,8 @@ struct lease_ops {
     void (*granted)(struct lease *l, const struct store_reply *reply);
     /* `reply` says how; no token is out any more, unless the same turn is asked for again. */
     void (*refused)(struct lease *l, const struct store_reply *reply);
-    /* An error reply, and nothing is out: ask again not before delay_ms. */
-    void (*rejected)(struct lease *l, int64_t delay_ms);
+    /* An error reply, and nothing is out: ask again not before delay_ms from now. */
+    void (*rejected)(struct lease *l, struct boot now, int64_t delay_ms);
     /* A request had no answer or an error reply; told before what follows from it. */
     void (*unanswered)(struct lease *l, enum store_verb verb, const struct store_reply *reply);
     /* A request had an answer that counts; told before what follows from it. */
@@ -62,34 +62,45 @@ struct lease_ops {
     /* Any reply, before what follows from it (its server time is a sample); and when all of that is
      * done, so that l->wake may have changed. */
     void (*heard)(struct lease *l, const struct store_reply *reply);
-    void (*changed)(struct lease *l);
+    void (*changed)(struct lease *l, struct boot now);
     /* An event that the present state does not know: a bug; counted and said, nothing is changed.
      */
     void (*illegal)(struct lease *l, enum lease_event event);
 };
 
-/* How the run ended, kept until finish is recorded. */
-struct lease_end {
-    enum outcome outcome;
-    struct wall covers;
-    int64_t ran_ms;
-    bool clean;
-    char detail[STORE_TEXT_SIZE];
-};
-
-struct lease {
-    enum lease_state state;
-    struct store_call call;
+/* What all leases of a device share. */
+struct lease_env {
     const struct lease_ops *ops;
     const struct core_port *port;
     const char *device;
+    char token[TOKEN_SIZE]; /* of the request that was composed last */
+};
+
+/* How the run ended, kept until finish is recorded. */
+struct lease_end {
+    struct wall covers;
+    int64_t ran_ms;
+    char *detail; /* kept by the port; NULL: nothing to say, or memory is short */
+    enum outcome outcome;
+    bool clean;
+};
+
+/* 128 random bits; the store sees them in hex, behind the device's name. */
+#define LEASE_TOKEN_BYTES 16
+
+struct lease {
+    enum lease_state state;
+    uint32_t failures; /* error replies in a row */
+    struct store_call call;
+    struct lease_env *env;
     const struct job_spec *spec;
 
-    char token[TOKEN_SIZE];
+    uint8_t token[LEASE_TOKEN_BYTES];
+    bool has_token;
     bool asked;     /* the store may know this token: it answered it once, or an answer was lost */
     bool in_flight; /* this question was handed to the store */
-    struct wall turn, next; /* that this token asks for, and the first after it */
     uint32_t attempt;
+    struct wall turn, next; /* that this token asks for, and the first after it */
     uint64_t fence;
     uint64_t fence_seen;    /* the largest that this device has seen of the job */
     struct boot sent_first; /* t0: the sending of the acquire that was granted */
@@ -98,13 +109,11 @@ struct lease {
     struct boot deadline;   /* D; only a confirmed renewal moves it */
     struct boot confirmed;  /* the sending of the last confirmed request */
     struct boot wake;       /* lease_tick() has something to do then */
-    struct backoff backoff; /* after error replies */
     struct lease_end end;
 };
 
-/* `spec`, `port`, `device` and `ops` are kept, and must outlive the lease. */
-void lease_init(struct lease *l, const struct lease_ops *ops, const struct core_port *port,
-                const char *device, const struct job_spec *spec);
+/* `env` and `spec` are kept, and must outlive the lease. */
+void lease_init(struct lease *l, struct lease_env *env, const struct job_spec *spec);
 /* Drops whatever is out, without a word to the store. */
 void lease_done(struct lease *l);
 
@@ -114,14 +123,16 @@ void lease_ask(struct lease *l, struct boot now);
 void lease_renew_token(struct lease *l);
 /* Takes an unsent question back. False where something was sent: then the answer is waited for. */
 bool lease_drop(struct lease *l, struct boot now);
-/* The run has ended (or is not started): `end` is copied and told to the store until that has
- * recorded it. */
-void lease_finish(struct lease *l, struct boot now, const struct lease_end *end);
+/* The run has ended (or is not started): l->end, which the owner has filled in, is told to the
+ * store until that has recorded it. */
+void lease_finish(struct lease *l, struct boot now);
 /* Does what is due at l->wake. */
 void lease_tick(struct lease *l, struct boot now);
 /* The lock's time to live ends by the server not later than this, if nothing renews it. */
 struct boot lease_expiry(const struct lease *l);
 
+/* The token as the store sees it; "" where there is none. */
+void lease_token_text(const struct lease *l, char ret_text[TOKEN_SIZE]);
 /* The device's name in a token, copied to ret_name; "" where the token is not one of ours. */
 void lease_token_device(const char *token, char ret_name[DEVICE_NAME_MAX + 1]);
 

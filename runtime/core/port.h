@@ -20,9 +20,8 @@ struct core_port {
     void *context;
     /* Fills with random bytes; they must be unpredictable, since tokens are made of them. */
     void (*random)(void *context, void *buffer, size_t size);
-    /* job_tick() (fleet_tick() where job is NULL) is wanted at `at`; replaces the earlier wish.
-     * BOOT_NEVER: none. */
-    void (*arm)(void *context, struct job *job, struct boot at);
+    /* fleet_tick() is wanted at `at`; replaces the earlier wish. BOOT_NEVER: none. */
+    void (*arm)(void *context, struct boot at);
     /* Queues a call; its answer comes later, never from inside. */
     void (*submit)(void *context, struct store_call *call, bool urgent);
     void (*cancel)(void *context, struct store_call *call);
@@ -31,6 +30,10 @@ struct core_port {
     /* A confirmed renewal has moved the deadline (job->lease.deadline). */
     void (*extend)(void *context, struct job *job);
     void (*stop)(void *context, struct job *job, enum stop_reason reason);
+    /* Puts a copy of `text` at *at in place of the text there, which this made, or NULL; NULL and
+     * "" only free that one. Where memory is short, *at is NULL. The core's only allocation after
+     * set-up: what needs such a text does without it. */
+    void (*keep)(void *context, char **at, const char *text);
     /* Something that people may want to read. `job` is NULL where it is the fleet's. */
     void (*report)(void *context, struct job *job, const struct report *report);
 };

@@ -16,6 +16,7 @@
 
 struct job_spec {
     const char *name;
+    const char *key; /* names the job's keys in the store: `was`, else the name */
     struct schedule schedule;
     struct timing timing; /* derived */
     int64_t splay_ms;
@@ -27,7 +28,7 @@ struct job_spec {
     bool first_now;                        /* first = "now" */
     char fingerprint[FINGERPRINT_SIZE];    /* of all that makes two configurations differ (DESIGN
                                               section 5) */
-    char schedule_print[FINGERPRINT_SIZE]; /* of every, offset (later: cron, timezone) only:
+    char schedule_print[FINGERPRINT_SIZE]; /* of every/cron, offset, timezone only:
                                               PROTOCOL rule 7 */
 };
 #endif

@@ -102,8 +102,8 @@ struct store_reply {
 /* Embedded in its owner. */
 struct store_call {
     /* Fills *ret_request for sending at `now`; false: not wanted any more, the call is dropped.
-     * Pointers in the request need to live only until compose() is called again or answer()
-     * returns. */
+     * Pointers in the request are valid until any call is composed next: who sends it later copies
+     * their texts. */
     bool (*compose)(struct store_call *call, struct boot now, struct store_request *ret_request);
     /* Exactly once for each submit() that was composed and not cancelled. */
     void (*answer)(struct store_call *call, const struct store_reply *reply);

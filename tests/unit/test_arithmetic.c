@@ -26,10 +26,10 @@ static void test_clock_midpoint(void **state)
     assert_true(fleet_clock_at(&c, (struct boot){ 2050 }).ms == 1700000001000);
     assert_true(fleet_clock_when(&c, (struct wall){ 1700000001000 }).ms == 2050);
     /* half the round trip, the reading, and 200 ppm of the age */
-    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1100 }) == 51);
-    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1101 }) == 52);
-    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1100 + 5000 }) == 52);
-    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1100 + 3600000 }) == 51 + 720);
+    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1000 }) == 51);
+    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1001 }) == 52);
+    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1000 + 5000 }) == 52);
+    assert_true(fleet_clock_error_ms(&c, (struct boot){ 1000 + 3600000 }) == 51 + 720);
 }
 
 static void test_clock_best_sample_wins(void **state)
@@ -59,11 +59,11 @@ static void test_clock_jump(void **state)
     assert_true(sample(&c, 2000, 3000, 1000000 + 86400000) == 86400000 - 1499);
     assert_true(fleet_clock_at(&c, (struct boot){ 2500 }).ms == 1000000 + 86400000);
     assert_true(sample(&c, 3000, 4000, 1000000 + 3000) < -86000000);
-    /* at the edge of both intervals: 2 before, 501 after, no contradiction at their sum */
+    /* at the edge of both intervals: 3 before, 502 after, no contradiction at their sum */
     c = (struct fleet_clock){ 0 };
     sample(&c, 1000, 1002, 1000001);
-    assert_true(sample(&c, 1002, 2002, 1000502 + 504) == 0);
-    assert_true(sample(&c, 1002, 2002, 1000502 + 505) == 505);
+    assert_true(sample(&c, 1002, 2002, 1000502 + 505) == 0);
+    assert_true(sample(&c, 1002, 2002, 1000502 + 506) == 506);
 }
 
 static void test_clock_extremes(void **state)

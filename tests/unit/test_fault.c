@@ -30,7 +30,7 @@ static void answer_fault(struct bench *b, enum store_status status, enum fault f
 static void assert_counted(const struct bench *b, enum fault fault, uint64_t count)
 {
     for (int f = 0; f < FAULT_COUNT; f++)
-        assert_int_equal(b->job.counters.faults[f], f == (int)fault ? count : 0);
+        assert_int_equal(b->fake.fleet.faults[f], f == (int)fault ? count : 0);
     assert_int_equal(b->job.counters.passed_held, 0);
     assert_int_equal(b->job.counters.passed_done, 0);
 }
@@ -221,14 +221,13 @@ static void test_no_answer(void **state)
 }
 
 /* A turn that passes while questions are refused was missed for that class, and is nobody's. */
-static void test_missed_turns_by_class(void **state)
+static void test_missed_turns(void **state)
 {
     struct job_spec spec = bench_short_spec();
 
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         struct bench b;
-        uint64_t others = 0;
 
         bench_begin(&b, &spec, true);
         bench_to_question(&b);
@@ -239,10 +238,7 @@ static void test_missed_turns_by_class(void **state)
             if (fake_send(&b.fake, b.now))
                 answer_fault(&b, STORE_ERROR, rows[i].fault);
         }
-        assert_true(b.job.counters.passed_error[rows[i].fault] >= 1);
-        for (int f = 0; f < FAULT_COUNT; f++)
-            others += f == (int)rows[i].fault ? 0 : b.job.counters.passed_error[f];
-        assert_int_equal(others, 0);
+        assert_true(b.job.counters.passed_error >= 1);
         assert_int_equal(b.job.counters.passed_held, 0);
         job_leave(&b.job, b.now, true);
         fake_done(&b.fake);
@@ -265,8 +261,8 @@ static void test_the_fleets_clock(void **state)
             assert_int_equal(f.fleet.clock_fault, rows[i].fault);
             assert_false(fake_send(&f, now));
             if (n == 0)
-                assert_true(boot_between(now, f.fleet_armed) <= rows[i].first_ms);
-            now = f.fleet_armed;
+                assert_true(boot_between(now, f.armed) <= rows[i].first_ms);
+            now = f.armed;
             fleet_tick(&f.fleet, now);
         }
         assert_int_equal(f.reports[REPORT_UNANSWERED], 5);
@@ -293,7 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_acquire),          cmocka_unit_test(test_renew),
         cmocka_unit_test(test_finish),           cmocka_unit_test(test_unknown_then_refused),
-        cmocka_unit_test(test_no_answer),        cmocka_unit_test(test_missed_turns_by_class),
+        cmocka_unit_test(test_no_answer),        cmocka_unit_test(test_missed_turns),
         cmocka_unit_test(test_the_fleets_clock), cmocka_unit_test(test_names),
     };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the jobs of one device share: fleet time, slots, and the word to the watchdog. */
 #include "base/units.h"
+#include "core/job_internal.h"
 #include "support/bench.h"
 
 #include <string.h>
@@ -57,9 +58,7 @@ static void grant_all(struct device *d)
 
 static void tick_due(struct device *d)
 {
-    for (size_t i = 0; i < JOBS; i++)
-        if (boot_reached(d->now, d->jobs[i].armed))
-            job_tick(&d->jobs[i], d->now);
+    fleet_tick(&d->fake.fleet, d->now);
 }
 
 static unsigned in_state(const struct device *d, enum job_state state)
@@ -122,8 +121,8 @@ static void test_clock_is_repeated(void **state)
     assert_true(fake_send(&d.fake, d.now)); /* the link has its own back-off */
     fake_reply(&d.fake, (struct store_reply){ .status = STORE_ERROR }, d.now);
     assert_false(fake_send(&d.fake, d.now)); /* the server answers: ours */
-    assert_in_range(d.fake.fleet_armed.ms, d.now.ms, d.now.ms + 1000);
-    d.now = d.fake.fleet_armed;
+    assert_in_range(d.fake.armed.ms, d.now.ms, d.now.ms + 1000);
+    d.now = d.fake.armed;
     fleet_tick(&d.fake.fleet, d.now);
     assert_int_equal(d.fake.reports[REPORT_UNANSWERED], 2);
     answer_clock(&d);
@@ -265,9 +264,7 @@ static void test_error_gives_the_slot_back(void **state)
     assert_true(fake_send(&d.fake, d.now));
     fake_reply(&d.fake, (struct store_reply){ .status = STORE_ERROR, .error = "LOADING" }, d.now);
     assert_int_equal(in_state(&d, JOB_WATCHING), 1);
-    for (size_t i = 0; i < JOBS; i++)
-        if (d.jobs[i].state == JOB_NO_SLOT && boot_reached(d.now, d.jobs[i].armed))
-            job_tick(&d.jobs[i], d.now);
+    tick_due(&d);
     assert_int_equal(in_state(&d, JOB_ASKING), 1);
     done(&d);
 }
@@ -321,6 +318,104 @@ static void test_drift_is_no_jump(void **state)
     done(&d);
 }
 
+static int64_t earliest(const struct device *d)
+{
+    int64_t ms = BOOT_NEVER.ms;
+
+    for (size_t i = 0; i < JOBS; i++)
+        ms = d->jobs[i].armed.ms < ms ? d->jobs[i].armed.ms : ms;
+    return ms;
+}
+
+/* It follows at once where a job is to come earlier; later only where it is told to. */
+static void test_one_timer(void **state)
+{
+    struct device d;
+    int64_t before;
+
+    (void)state;
+    device_init(&d, 4);
+    assert_int_equal(d.fake.armed.ms, BOOT_NEVER.ms);
+    begin(&d);
+    before = d.fake.armed.ms;
+    assert_int_equal(before, earliest(&d));
+    plan_at(&d, 500);
+    assert_int_equal(d.fake.armed.ms, before - 500);
+    plan_at(&d, -1500);
+    assert_int_equal(earliest(&d), before + 1000);
+    assert_int_equal(d.fake.armed.ms, before - 500);
+    fleet_settle_timer(&d.fake.fleet);
+    assert_int_equal(d.fake.armed.ms, before + 1000);
+    for (size_t i = 0; i < JOBS; i++)
+        job_leave(&d.jobs[i], d.now, true);
+    fleet_settle_timer(&d.fake.fleet);
+    assert_int_equal(d.fake.armed.ms, BOOT_NEVER.ms);
+    done(&d);
+}
+
+static void put_at(struct device *d, size_t i, int64_t in_ms)
+{
+    d->jobs[i].at = boot_add(d->now, in_ms);
+    job_rearm(&d->jobs[i], d->now);
+}
+
+/* After a suspend several are due at once: the one slot goes to the first that was. */
+static void test_due_in_order(void **state)
+{
+    (void)state;
+    for (size_t first = 0; first < JOBS; first++) {
+        struct device d;
+
+        device_init(&d, 1);
+        begin(&d);
+        for (size_t i = 0; i < JOBS; i++)
+            put_at(&d, i, i == first ? 60000 : 60010 + (int64_t)i);
+        d.now.ms += 61000;
+        tick_due(&d);
+        assert_int_equal(d.jobs[first].state, JOB_ASKING);
+        assert_int_equal(in_state(&d, JOB_NO_SLOT), JOBS - 1);
+        assert_int_equal(d.fake.armed.ms, earliest(&d));
+        done(&d);
+    }
+}
+
+/* A timer that fired is spent, also where it did so for nothing. */
+static void test_timer_is_set_again(void **state)
+{
+    struct device d;
+    struct boot before;
+
+    (void)state;
+    device_init(&d, 4);
+    begin(&d);
+    before = d.fake.armed;
+    d.fake.armed = BOOT_NEVER;
+    tick_due(&d);
+    assert_int_equal(d.fake.armed.ms, before.ms);
+    assert_int_equal(in_state(&d, JOB_WAITING), JOBS);
+    done(&d);
+}
+
+/* A job that is not due is left alone. */
+static void test_only_what_is_due(void **state)
+{
+    struct device d;
+
+    (void)state;
+    device_init(&d, 4);
+    begin(&d);
+    put_at(&d, 2, 60000);
+    put_at(&d, 3, 60000);
+    put_at(&d, 0, 60001);
+    put_at(&d, 1, 70000);
+    d.now.ms += 60000;
+    tick_due(&d);
+    assert_int_equal(in_state(&d, JOB_ASKING), 2);
+    assert_int_equal(d.jobs[0].state, JOB_WAITING);
+    assert_int_equal(d.fake.armed.ms, d.jobs[0].armed.ms);
+    done(&d);
+}
+
 static void test_soundness(void **state)
 {
     struct device d;
@@ -335,6 +430,10 @@ static void test_soundness(void **state)
     assert_true(fleet_sound(&d.fake.fleet, late, 100, &why));
     assert_false(fleet_sound(&d.fake.fleet, late, 5, &why));
     assert_non_null(why);
+    d.fake.fleet.wake.ms++; /* the timer comes too late */
+    assert_false(fleet_sound(&d.fake.fleet, d.now, 1, &why));
+    d.fake.fleet.wake.ms--;
+    assert_true(fleet_sound(&d.fake.fleet, d.now, 1, &why));
     d.jobs[2].armed = BOOT_NEVER;
     assert_false(fleet_sound(&d.fake.fleet, d.now, 1, &why));
     fake_done(&d.fake);
@@ -355,6 +454,10 @@ int main(void)
         cmocka_unit_test(test_small_moves_add_up),
         cmocka_unit_test(test_jump_is_said),
         cmocka_unit_test(test_drift_is_no_jump),
+        cmocka_unit_test(test_one_timer),
+        cmocka_unit_test(test_due_in_order),
+        cmocka_unit_test(test_timer_is_set_again),
+        cmocka_unit_test(test_only_what_is_due),
         cmocka_unit_test(test_soundness),
     };
 

@@ -142,6 +142,27 @@ static void test_watcher_takes_over(void **state)
     bench_done(&b);
 }
 
+/* The holder's name is not worth a takeover that fails. */
+static void test_takeover_without_memory(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    b.fake.no_memory = true;
+    bench_held(&b, 8000, BRAVO, 1);
+    assert_string_equal(b.fake.report_device, "bravo");
+    bench_to_tick(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_grant(&b, 2);
+    assert_int_equal(b.fake.starts, 1);
+    assert_int_equal(b.fake.reports[REPORT_TAKEOVER], 0);
+    bench_done(&b);
+}
+
 /* A first try after a holder that gave its turn back takes nothing over. */
 static void test_no_takeover_of_a_first_try(void **state)
 {
@@ -296,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_watcher_takes_over),
+        cmocka_unit_test(test_takeover_without_memory),
         cmocka_unit_test(test_no_takeover_of_a_first_try),
         cmocka_unit_test(test_third_does_not_watch_a_short_lease),
         cmocka_unit_test(test_third_watches_a_long_lease_seldom),

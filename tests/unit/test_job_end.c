@@ -80,6 +80,53 @@ static void test_given_up(void **state)
     bench_done(&b);
 }
 
+/* Its detail is kept until it is recorded, and no longer; without memory there is none. */
+static void test_detail_is_kept_until_recorded(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+
+    (void)state;
+    for (int memory = 0; memory <= 1; memory++) {
+        struct bench b;
+
+        bench_begin(&b, &spec, true);
+        bench_run(&b);
+        b.fake.no_memory = memory == 0;
+        bench_end(&b, RUN_BROKE, RUN_NOT_STOPPED, true);
+        for (int sent = 0; sent < 2; sent++) {
+            bench_send(&b, STORE_FINISH);
+            assert_int_equal(b.fake.request.outcome, OUTCOME_CRASHED);
+            assert_string_equal(b.fake.detail, memory ? "as told" : "");
+            if (sent == 0)
+                bench_no_answer(&b);
+        }
+        bench_recorded(&b, false);
+        assert_null(b.job.lease.end.detail);
+        bench_done(&b);
+    }
+}
+
+/* What is still to be told stays as it was. */
+static void test_second_end_changes_nothing(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_run(&b);
+    bench_return(&b, 0);
+    bench_end(&b, RUN_BROKE, RUN_NOT_STOPPED, false);
+    assert_int_equal(b.job.counters.illegal, 1);
+    assert_int_equal(b.fake.reports[REPORT_ENDED], 1);
+    bench_send(&b, STORE_FINISH);
+    assert_int_equal(b.fake.request.outcome, OUTCOME_SUCCEEDED);
+    assert_true(b.fake.request.clean);
+    bench_recorded(&b, false);
+    assert_int_equal(b.job.state, JOB_WAITING);
+    fake_done(&b.fake);
+}
+
 /* `declined` is not asked again for that turn, but for the next. */
 static void test_declined(void **state)
 {
@@ -318,6 +365,8 @@ int main(void)
         cmocka_unit_test(test_success_is_not_asked_again),
         cmocka_unit_test(test_failed_is_tried_again),
         cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_detail_is_kept_until_recorded),
+        cmocka_unit_test(test_second_end_changes_nothing),
         cmocka_unit_test(test_declined),
         cmocka_unit_test(test_crashed_waits_for_the_lock),
         cmocka_unit_test(test_grant_of_an_old_question),

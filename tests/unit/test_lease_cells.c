@@ -5,10 +5,10 @@
 struct probe {
     struct lease lease;
     struct fake fake;
+    struct lease_env env;
     struct job_spec spec;
     bool none_to_choose;
     unsigned illegal;
-    struct lease_end end;
 };
 
 static struct probe *probe_of(struct lease *l)
@@ -38,9 +38,9 @@ static void with_reply(struct lease *l, const struct store_reply *reply)
     assert_non_null(reply);
 }
 
-static void with_delay(struct lease *l, int64_t delay_ms)
+static void with_delay(struct lease *l, struct boot now, int64_t delay_ms)
 {
-    (void)l;
+    at_instant(l, now);
     assert_true(delay_ms >= 0);
 }
 
@@ -73,7 +73,7 @@ static const struct lease_ops ops = {
     .taken = with_reply,
     .recorded = with_reply,
     .heard = with_reply,
-    .changed = alone,
+    .changed = at_instant,
     .illegal = illegal,
 };
 
@@ -83,7 +83,8 @@ static void probe_init(struct probe *p)
 {
     *p = (struct probe){ .spec = bench_renewed_spec() };
     fake_init(&p->fake, "alpha", 1, (struct unit_random){ 1 });
-    lease_init(&p->lease, &ops, &p->fake.port, "alpha", &p->spec);
+    p->env = (struct lease_env){ .ops = &ops, .port = &p->fake.port, .device = "alpha" };
+    lease_init(&p->lease, &p->env, &p->spec);
 }
 
 static void probe_done(struct probe *p)
@@ -139,7 +140,7 @@ static void to_state(struct probe *p, enum lease_state state)
                    boot_add(zero, 20010));
     }
     if (state == LEASE_CLOSING)
-        lease_finish(&p->lease, zero, &p->end);
+        lease_finish(&p->lease, zero);
 }
 
 /* By a public call or an answer of the store; false where none of these can mean `event` in this
@@ -170,7 +171,7 @@ static bool cause(struct probe *p, enum lease_event event)
         lease_tick(&p->lease, zero);
         return true;
     case LEASE_EVENT_END:
-        lease_finish(&p->lease, zero, &p->end);
+        lease_finish(&p->lease, zero);
         return true;
     case LEASE_EVENT_REFUSE:
     case LEASE_EVENT_GRANT:

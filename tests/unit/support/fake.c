@@ -2,6 +2,7 @@
 #include "support/fake.h"
 
 #include "base/text.h"
+#include <stdlib.h>
 #include <string.h>
 
 static void give_random(void *context, void *buffer, size_t size)
@@ -13,14 +14,19 @@ static void give_random(void *context, void *buffer, size_t size)
         bytes[i] = f->no_random ? 0 : (unsigned char)unit_random_next(&f->random);
 }
 
-static void arm(void *context, struct job *job, struct boot at)
+static void arm(void *context, struct boot at)
 {
     struct fake *f = context;
 
-    if (job)
-        assert_int_equal(job->armed.ms, at.ms);
-    else
-        f->fleet_armed = at;
+    f->armed = at;
+}
+
+static void keep(void *context, char **at, const char *text)
+{
+    struct fake *f = context;
+
+    free(*at);
+    *at = text && text[0] && !f->no_memory ? strdup(text) : NULL;
 }
 
 static void submit(void *context, struct store_call *call, bool urgent)
@@ -90,6 +96,8 @@ static void report(void *context, struct job *job, const struct report *r)
         text_copy(f->report_device, sizeof f->report_device, r->device ? r->device : "");
     if (r->kind == REPORT_TAKEOVER)
         f->silent_ms = r->silent_ms;
+    if (r->kind == REPORT_TOO_LATE)
+        f->asked = r->asked;
     if (r->kind == REPORT_CLOCK_JUMP)
         f->moved_ms = r->moved_ms;
 }
@@ -104,9 +112,10 @@ void fake_init(struct fake *f, const char *device, uint32_t slots, struct unit_r
                   .start = start,
                   .extend = extend,
                   .stop = stop,
+                  .keep = keep,
                   .report = report },
         .random = random,
-        .fleet_armed = BOOT_NEVER,
+        .armed = BOOT_NEVER,
     };
     f->port.context = f;
     fleet_init(&f->fleet, &f->port, device, slots);

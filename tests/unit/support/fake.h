@@ -18,6 +18,7 @@ struct fake {
     struct fleet fleet;
     struct unit_random random;
     bool no_random; /* all random bytes are 0: nothing is delayed by chance */
+    bool no_memory; /* no text is kept */
 
     struct store_call *queued[FAKE_CALLS_MAX];
     size_t queued_count;
@@ -32,10 +33,11 @@ struct fake {
     struct job *started; /* by the last start() */
     struct job *extended, *stopped;
     enum stop_reason stop_reason;
-    struct boot fleet_armed;
+    struct boot armed;                       /* the one timer */
     unsigned reports[REPORT_ILLEGAL + 1];    /* how many of each kind */
     char report_device[DEVICE_NAME_MAX + 1]; /* of the last REPORT_TAKEOVER or REPORT_PASSED */
     int64_t silent_ms, moved_ms;             /* of the last REPORT_TAKEOVER, REPORT_CLOCK_JUMP */
+    bool asked;                              /* of the last REPORT_TOO_LATE */
 };
 
 /* `device` is kept. */
