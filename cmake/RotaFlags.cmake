@@ -22,6 +22,10 @@ check_pie_supported(LANGUAGES C)
 
 add_library(rota_flags INTERFACE)
 target_compile_definitions(rota_flags INTERFACE _GNU_SOURCE)
+if(CMAKE_SIZEOF_VOID_P EQUAL 4)
+  # A 32-bit time_t ends in 2038, and stat() fails on files and times beyond 32 bits.
+  target_compile_definitions(rota_flags INTERFACE _TIME_BITS=64 _FILE_OFFSET_BITS=64)
+endif()
 target_include_directories(rota_flags INTERFACE ${PROJECT_SOURCE_DIR}/runtime)
 
 function(rota_probe_compile)
@@ -54,8 +58,8 @@ rota_probe_compile(
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fstack-protector-strong -fstack-clash-protection -fcf-protection)
 rota_probe_link(
-  -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed
-  -Wl,--gc-sections -Wl,--fatal-warnings)
+  -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,-z,pack-relative-relocs
+  -Wl,--as-needed -Wl,--gc-sections -Wl,--fatal-warnings)
 
 if(ROTA_WERROR)
   target_compile_options(rota_flags INTERFACE -Werror)
@@ -78,6 +82,9 @@ else()
   set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
   target_compile_options(rota_flags INTERFACE
     $<${optimised}:-U_FORTIFY_SOURCE> $<${optimised}:-D_FORTIFY_SOURCE=${level}>)
+  # Nothing of ours unwinds: those tables are an eighth of a stripped program. With -g the debugger has its own.
+  target_compile_options(rota_flags INTERFACE
+    $<${optimised}:-fno-asynchronous-unwind-tables> $<${optimised}:-fno-unwind-tables>)
   # A plugin that needs a symbol of nobody is found when it is linked, not at its first run.
   check_linker_flag(C -Wl,-z,defs ROTA_LINKS_Z_DEFS)
 endif()

@@ -68,7 +68,7 @@ static void add_keys(struct redis_codec_command *c, const struct store_request *
         count++;
     add_u64(c, count);
     for (size_t i = 0; i < count; i++)
-        add(c, "%s{%s}:%s", prefix, q->job->name, kinds[i]);
+        add(c, "%s{%s}:%s", prefix, q->job->key, kinds[i]);
 }
 
 static void compose_acquire(struct redis_codec_command *c, const struct store_request *q,

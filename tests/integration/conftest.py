@@ -4,7 +4,7 @@ import pytest
 from fault_proxy import FaultProxy
 from fleet import SANITIZED, Fleet
 from redis_server import RedisServer
-from resp import SCRIPTS
+from resp import SENT_SCRIPTS
 
 
 # These run no code of ours, or what another build has shown already: nothing for a sanitizer to find.
@@ -16,7 +16,7 @@ LONGEST = (
     "test_demonstration_has_the_golden_shape_and_leaves_nothing", "test_stuck_for_30_seconds",
     "test_tree_is_killed_30_times_in_a_row", "test_s51_nothing_lost_and_nothing_twice", "test_s1_once_a_turn",
     "test_s15_ready_waits_and_recovers", "test_supervisor_gone_30_times",
-    "test_a_guard_that_does_not_do_its_part",
+    "test_a_guard_that_does_not_do_its_part", "test_both_answer_the_same",
 )
 
 
@@ -47,10 +47,24 @@ def redis_server():
 def proxy(redis_server):
     """Between that Redis, which knows the scripts already, and the devices with redis_by()."""
     with redis_server.client() as client:
-        for script in SCRIPTS.glob("*.lua"):
+        for script in SENT_SCRIPTS.glob("*.lua"):
             client.script_load(script.read_text())
     with FaultProxy(redis_server.socket) as the_proxy:
         yield the_proxy
+
+
+@pytest.fixture
+def timed_fleet():
+    """The same over a Redis with a clock of the test's own: fleet.redis.clock is fleet time."""
+    server = RedisServer(own_clock=True)
+    try:
+        the_fleet = Fleet(server.start())
+        try:
+            yield the_fleet
+        finally:
+            the_fleet.close()
+    finally:
+        server.close()
 
 
 @pytest.fixture

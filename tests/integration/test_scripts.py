@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The three scripts against a real Redis: one test at least for each rule of PROTOCOL.md that they carry."""
-import pathlib
-
 import pytest
 import redis
 
 from redis_server import RedisServer, wait_for
+from resp import SENT_SCRIPTS
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "runtime" / "redis" / "scripts"
 LEASE = 10_000
 PERIOD = 60_000
 LATE = 13_000  # `fresh`: lease + splay + 1 s
@@ -39,7 +37,7 @@ class Job:
         return seconds * 1000 + micros // 1000
 
     def run(self, script, keys, *arguments):
-        body = (SCRIPTS / f"{script}.lua").read_text()
+        body = (SENT_SCRIPTS / f"{script}.lua").read_text()
         return self.redis.eval(body, len(keys), *keys, *arguments)
 
     def acquire(self, token=A, turn=None, following=None, ttl=LEASE, attempts=3, seen=0,

@@ -18,6 +18,7 @@ import redis
 
 from fleet import SANITIZED
 from redis_server import free_port, wait_for
+from resp import SENT_SCRIPTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
@@ -624,7 +625,7 @@ def test_bodies_that_the_socket_takes_in_parts_arrive_whole(drive, fake):
         assert peer.command()[0] == "EVALSHA"
     peer.send(b"+OK\r\n" + b"-NOSCRIPT\r\n" * len(names))
     assert driver.sound()
-    body = (ROOT / "runtime/redis/scripts/acquire.lua").read_text()
+    body = (SENT_SCRIPTS / "acquire.lua").read_text()
     for _ in names:
         assert peer.command()[:2] == ["EVAL", body]
         peer.send(ACQUIRED)
@@ -693,7 +694,7 @@ def test_the_deadline_of_a_script_sent_again_is_that_of_its_first_sending(drive,
     peer.send(b"-NOSCRIPT No matching script. Please use EVAL.\r\n")
     second = peer.command()
     assert second[0] == "EVAL" and second[2:] == first[2:]
-    assert second[1] == (ROOT / "runtime/redis/scripts/acquire.lua").read_text()
+    assert second[1] == (SENT_SCRIPTS / "acquire.lua").read_text()
     got = driver.answer("x")
     assert got["status"] == "none" and got["sent"] == composed["now"]
     assert 600 <= got["took"] < 850
