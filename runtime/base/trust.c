@@ -32,12 +32,13 @@ static int check_part(const char *path, char why[TRUST_WHY_SIZE])
     return 0;
 }
 
-/* The folders from the root on, then the file. `path` is absolute and without links. */
-static int check_parts(char *path, char why[TRUST_WHY_SIZE])
+/* The folders from there on, then the file. */
+int trust_check_below(char *path, size_t skip, char why[TRUST_WHY_SIZE])
 {
-    int r = check_part("/", why);
+    int r = 0;
 
-    for (char *slash = strchr(path + 1, '/'); r >= 0 && slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + skip + 1, '/'); r >= 0 && slash;
+         slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         r = check_part(path, why);
         *slash = '/';
@@ -52,7 +53,9 @@ int trust_resolve(const char *path, char **ret_path, char why[TRUST_WHY_SIZE])
 
     if (!resolved)
         return -errno;
-    r = check_parts(resolved, why);
+    r = check_part("/", why);
+    if (r >= 0)
+        r = trust_check_below(resolved, 0, why);
     if (r < 0)
         return r;
     *ret_path = resolved;

@@ -27,9 +27,9 @@ static void skip_line(FILE *file)
 }
 
 /* By name where there is one, else by uid. */
-static int find(const char *name, uid_t uid, struct user *ret_user)
+static int find(const char *path, const char *name, uid_t uid, struct user *ret_user)
 {
-    CLEANUP_FCLOSE FILE *file = fopen(USER_FILE, "re");
+    CLEANUP_FCLOSE FILE *file = fopen(path, "re");
     struct passwd entry, *pw;
     char line[USER_LINE_SIZE];
     int r;
@@ -49,10 +49,15 @@ static int find(const char *name, uid_t uid, struct user *ret_user)
 
 int user_by_name(const char *name, struct user *ret_user)
 {
-    return find(name, 0, ret_user);
+    return find(USER_FILE, name, 0, ret_user);
+}
+
+int user_by_name_in(const char *file, const char *name, struct user *ret_user)
+{
+    return find(file, name, 0, ret_user);
 }
 
 int user_by_uid(uid_t uid, struct user *ret_user)
 {
-    return find(NULL, uid, ret_user);
+    return find(USER_FILE, NULL, uid, ret_user);
 }

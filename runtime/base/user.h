@@ -18,5 +18,7 @@ struct user {
 
 /* 0, -ENOENT where there is no such user, or -errno where the file cannot be read. */
 int user_by_name(const char *name, struct user *ret_user);
+/* From another file of that format. */
+int user_by_name_in(const char *file, const char *name, struct user *ret_user);
 int user_by_uid(uid_t uid, struct user *ret_user);
 #endif

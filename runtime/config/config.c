@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "config/job.h"
 #include "config/server.h"
+#include "config/zones.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,24 @@ static void problems_done(struct problems *p)
     free(p->items);
 }
 
+/* Of packed jobs only invalid_why is an allocation of its own. */
+static void jobs_done(struct config *c)
+{
+    for (size_t i = 0; i < c->job_count; i++)
+        if (c->job_block)
+            free(c->jobs[i].invalid_why);
+        else
+            job_free(&c->jobs[i]);
+    free(c->job_block);
+    free(c->jobs);
+}
+
 void config_free(struct config *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->job_count; i++)
-        job_free(&c->jobs[i]);
-    free(c->jobs);
+    jobs_done(c);
+    zones_free(c);
     server_free(&c->redis);
     group_free(schema_group(SCHEMA_TOP), c);
     free(c->device_written);
@@ -63,15 +75,29 @@ struct job_config *config_find_job(struct config *c, const char *name)
                             : NULL;
 }
 
+bool config_job_runs(const struct job_config *job)
+{
+    return !job->invalid && job->enabled && !job->elsewhere;
+}
+
+const char *config_job_probe_path(const struct config *c, const struct job_config *job)
+{
+    if (job->invalid || job->elsewhere)
+        return NULL;
+    return c->described ? job->description : job->plugin_path;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return a == b || text_equal(a, b);
 }
 
+/* The fingerprints tell what no key does: that the rules of a zone are others than they were. */
 bool config_job_equal(const struct job_config *a, const struct job_config *b)
 {
     return strcmp(a->name, b->name) == 0 && a->invalid == b->invalid &&
            same_text(a->plugin_path, b->plugin_path) &&
+           strcmp(a->spec.fingerprint, b->spec.fingerprint) == 0 &&
            !group_difference(schema_group(SCHEMA_JOB), a, b, 0);
 }
 
@@ -86,5 +112,7 @@ const char *config_fixed_change(const struct config *a, const struct config *b)
         return k->path;
     if (!same_text(a->device_written, b->device_written) && !same_text(a->device, b->device))
         return "device";
+    if (a->device_file && !same_text(a->device, b->device))
+        return "device_file";
     return same_text(a->redis.password, b->redis.password) ? NULL : "redis.password_file";
 }

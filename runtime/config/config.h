@@ -38,6 +38,9 @@ struct redis_address {
     uint16_t port;
 };
 
+/* Where turns are kept. */
+enum config_store { CONFIG_STORE_REDIS, CONFIG_STORE_LOCAL };
+
 struct redis_config {
     bool configured;                 /* the group `redis` with an address is there */
     struct redis_address *addresses; /* tried in turn */
@@ -53,14 +56,22 @@ struct redis_config {
 };
 
 struct job_config {
-    struct job_spec spec; /* spec.name is owned here */
+    struct job_spec spec; /* spec.name and spec.key are texts of this struct */
     char *name;
     char *file;
     int line;
-    bool invalid;      /* a mistake was found, here or by the probe; spec may be unsound then */
-    char *invalid_why; /* the first mistake with its place, for status and journal; or NULL */
-    char *plugin;      /* as written */
-    char *plugin_path; /* found; NULL where invalid */
+    bool enabled;
+    bool elsewhere; /* none of `devices` matches this device: its plugin is neither looked for nor
+                       probed */
+    bool invalid;   /* a mistake was found, here or by the probe; spec may be unsound then */
+    char **devices; /* patterns (* ?), ends with NULL; NULL: every device */
+    char *was;      /* former name; or NULL */
+    char *cron, *timezone; /* as written; NULL with every */
+    char *invalid_why;     /* the first mistake with its place, for status and journal; or NULL */
+    char *plugin;          /* as written */
+    char *plugin_path;     /* found; NULL where invalid or elsewhere */
+    char *description;     /* config_source.described: the file beside the plugin that says what
+                              parameters it has; or NULL: there is none */
     struct param_value *params;
     int *param_lines; /* line of each parameter, in `file` */
     uint32_t param_count;
@@ -69,9 +80,12 @@ struct job_config {
 
 struct config {
     char *prefix;         /* "" where not given (then no job can run) */
-    char *device;         /* expanded */
+    char *device;         /* expanded; where `device_open`, as written */
     char *device_written; /* as in the file; NULL where it is not there */
+    bool device_open;     /* the name is made on the device, which is not this machine (`root`) */
     char **plugin_dirs;   /* ends with NULL */
+    enum config_store store;
+    char *device_file, *requires; /* or NULL */
     uint32_t max_running;
     int log_level; /* LOG_ERR ... LOG_DEBUG of syslog.h */
     int64_t stop_timeout_ms;
@@ -80,20 +94,30 @@ struct config {
     struct redis_config redis;
     struct job_config *jobs; /* in order of name */
     size_t job_count;
+    void *job_block;           /* the jobs' texts and arrays: config/pack.h; or NULL */
+    struct config_zone *zones; /* what the jobs' schedules point to: config/zones.h */
+    bool described;            /* as in struct config_source */
     struct problems problems;
     bool fatal; /* a mistake outside any job: nothing can start */
 };
 
 struct config_source {
-    /* -c FILE, with the jobs.d folder beside it. NULL: the system's places (DESIGN section 8), with
-     * `root` ("" or NULL: none) before them and before every path that they name. */
-    const char *file, *root;
+    /* -c FILE, with the jobs.d folder beside it; NULL: the system's places (DESIGN section 8). */
+    const char *file;
+    /* The tree of another device, an absolute path without links and without a slash at its end;
+     * "" or NULL: this machine. It stands before every path, `file` too; links in it lead to places
+     * in it. What belongs to the caller is trusted, wherever the tree is. */
+    const char *root;
     const char *plugin_dir_default; /* libdir/rota */
+    /* No plugin will be loaded: parameters are checked by description files, FILE.description
+     * beside FILE.so. */
+    bool described;
 };
 
 /* Loads and checks all but what needs a probe. 0 and a configuration (which may be fatal or hold
- * problems), or -ENOMEM. Free with config_free. Reads the host name, machine-id and the user
- * database. */
+ * problems), or -ENOMEM. Free with config_free. Reads the host name, machine-id, time zones and the
+ * user database. A file that requires a newer rota is fatal, and nothing else in it is looked at.
+ */
 int config_load(const struct config_source *source, struct config **ret_config);
 void config_free(struct config *c);
 
@@ -104,6 +128,13 @@ int config_job_problem(struct config *c, struct job_config *job, int param, cons
 
 /* "file:line: text", or "text" where there is no place. Returns a heap string or NULL. */
 char *config_problem_text(const struct problem *p);
+
+/* Whether this device takes turns of the job: valid, enabled, and meant for it. */
+bool config_job_runs(const struct job_config *job);
+/* The file that a probe of the job is about: the plugin, or its description. NULL: nothing to
+ * probe.
+ */
+const char *config_job_probe_path(const struct config *c, const struct job_config *job);
 
 struct job_config *config_find_job(struct config *c, const char *name);
 

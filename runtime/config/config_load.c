@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "base/user.h"
 #include "config/config.h"
 #include "config/device.h"
 #include "config/job.h"
+#include "config/pack.h"
 #include "config/server.h"
 #include "config/sources.h"
 #include "config/trust.h"
+#include "config/version.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +20,15 @@
 /* Reads and parses r->file. False: noted. */
 static bool open_file(struct reading *r, struct parse *ret_parse)
 {
+    CLEANUP_FREE char *path = reading_path(r, r->file + strlen(r->root));
     struct trust_text file = { 0 };
     char why[TRUST_WHY_SIZE];
     bool good;
-    int error = trust_read(r->file, false, FILE_BYTES_MAX, &file, why);
+    int error;
 
+    if (!path)
+        return false;
+    error = trust_read(path, &(struct trust_rule){ r->root, FILE_BYTES_MAX, false }, &file, why);
     if (error == -ENOMEM)
         r->no_memory = true;
     else if (error == -ENOENT)
@@ -72,14 +79,30 @@ static void default_folders(struct reading *r)
     r->config->plugin_dirs = folders;
 }
 
+/* No mistake where it is not there: systemd-sysusers may create it when the device starts. */
+static void check_user_of_tree(struct reading *r, int line)
+{
+    CLEANUP_FREE char *passwd = reading_path(r, "/etc/passwd");
+    struct user user;
+
+    if (passwd && user_by_name_in(passwd, r->config->job_user, &user) < 0)
+        reading_problem(r, PROBLEM_WARNING, line,
+                        "job_user is \"%s\", and there is no such user in %s; the device needs it "
+                        "before rotad starts",
+                        r->config->job_user, passwd);
+}
+
 static void check_job_user(struct reading *r, int line)
 {
     struct config *c = r->config;
     struct user user;
 
     c->job_user_written = line > 0;
-    /* The users of an image that is looked at from outside are not ours. */
-    if (c->job_user && r->root[0] == '\0' && user_by_name(c->job_user, &user) < 0)
+    if (!c->job_user)
+        return;
+    if (r->root[0] != '\0')
+        check_user_of_tree(r, line);
+    else if (user_by_name(c->job_user, &user) < 0)
         reading_problem(
             r, PROBLEM_ERROR, line,
             "job_user is \"%s\", and there is no such user here; create it, or name another",
@@ -90,6 +113,7 @@ static void check_job_user(struct reading *r, int line)
 struct needs {
     struct group_lines top;
     const char *file;
+    bool too_old; /* this rota, for the main file */
 };
 
 static void read_main(struct reading *r, struct needs *needs)
@@ -99,17 +123,29 @@ static void read_main(struct reading *r, struct needs *needs)
     struct parse p;
 
     if (!open_file(r, &p)) {
-        device_expand(r, 0);
+        device_settle(r, &(struct device_lines){ 0 });
         server_read(r, NULL);
         default_folders(r);
         return;
     }
     root = config_root_setting(&p.tree);
+    if (!version_suffices(r, config_setting_get_member(root, "requires"))) {
+        parse_done(&p);
+        needs->too_old = true;
+        return;
+    }
     group_read(r, g, root, r->config, &needs->top);
-    device_expand(r, group_line(g, &needs->top, "device"));
+    version_check(r, group_line(g, &needs->top, "requires"));
+    device_settle(r, &(struct device_lines){
+                         .device = group_line(g, &needs->top, "device"),
+                         .device_file = group_line(g, &needs->top, "device_file"),
+                     });
     check_job_user(r, group_line(g, &needs->top, "job_user"));
     server_read(r, config_setting_get_member(root, "redis"));
     default_folders(r);
+    if (r->config->store == CONFIG_STORE_LOCAL && r->config->redis.configured)
+        reading_problem(r, PROBLEM_WARNING, group_line(g, &needs->top, "redis"),
+                        "redis is not used, since store is \"local\"; leave one of them out");
     jobs = config_setting_get_member(root, "jobs");
     if (jobs)
         read_jobs(r, jobs);
@@ -189,6 +225,8 @@ static void check_needs(struct reading *r, const struct needs *needs)
         return;
     r->file = needs->file;
     r->main_file = true;
+    if (r->config->store == CONFIG_STORE_LOCAL)
+        return;
     if (group_line(top, &needs->top, "prefix") == 0)
         group_note_missing(r, schema_find(top, "prefix"), 0);
     if (redis_line == 0)
@@ -206,11 +244,12 @@ static void read_all(struct reading *r, const struct sources *s)
     r->main_file = true;
     read_main(r, &needs);
     r->main_file = false;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count && !needs.too_old; i++) {
         r->file = s->parts[i].path;
         read_part(r);
     }
     sort_jobs(r);
+    job_note_same_keys(r);
     check_needs(r, &needs);
     if (!r->config->prefix)
         r->config->prefix = text_print("%s", "");
@@ -220,19 +259,20 @@ static void read_all(struct reading *r, const struct sources *s)
 
 int config_load(const struct config_source *source, struct config **ret_config)
 {
-    struct reading r = { .root = source->root && !source->file ? source->root : "",
+    struct reading r = { .root = source->root ? source->root : "",
                          .plugin_dir_default = source->plugin_dir_default };
     struct sources sources = { 0 };
 
     r.config = calloc(1, sizeof(*r.config));
     if (!r.config)
         return -ENOMEM;
+    r.config->described = source->described;
     if (sources_find(&r, source->file, &sources) < 0)
         r.no_memory = true;
     else
         read_all(&r, &sources);
     sources_done(&sources);
-    if (r.no_memory) {
+    if (r.no_memory || pack_jobs(r.config) < 0) {
         config_free(r.config);
         return -ENOMEM;
     }

@@ -21,9 +21,25 @@ static void print_job(const struct job_config *job, FILE *out)
     fputs("  };\n", out);
 }
 
+/* The keys at the top. A name that comes from a file, or that is still to be made, is no setting.
+ */
+static void print_top(const struct config *c, FILE *out)
+{
+    struct config shown = *c;
+
+    if (c->device_file || c->device_open)
+        shown.device = NULL;
+    group_print(schema_group(SCHEMA_TOP), &shown, "", out);
+    if (c->device_open && c->device_written) {
+        fputs("device = ", out);
+        value_print_text(c->device_written, out);
+        fputs(";\n", out);
+    }
+}
+
 int config_print(const struct config *c, FILE *out)
 {
-    group_print(schema_group(SCHEMA_TOP), c, "", out);
+    print_top(c, out);
     fputs("redis = {\n", out);
     group_print(schema_group(SCHEMA_REDIS), &c->redis, "  ", out);
     fputs("};\njobs = {\n", out);

@@ -54,8 +54,7 @@ static const char foot[] = ".SH EXAMPLE\n.nf\n"
                            "jobs   = {\n"
                            "  nightly_report = {\n"
                            "    plugin     = \\(dqexec\\(dq;\n"
-                           "    every      = \\(dq1d\\(dq;\n"
-                           "    offset     = \\(dq2h30m\\(dq;\n"
+                           "    cron       = \\(dq30 2 * * *\\(dq;\n"
                            "    worst_case = \\(dq10m\\(dq;\n"
                            "    params     = { command = [ \\(dq/usr/bin/true\\(dq ]; };\n"
                            "  };\n"
@@ -127,8 +126,8 @@ static void put_type(const struct schema_key *k, FILE *out)
     case SCHEMA_BOOLEAN:
         fputs("true | false", out);
         break;
-    case SCHEMA_FOLDERS:
-        fputs("list of absolute paths", out);
+    case SCHEMA_LIST:
+        fputs(k->flags & SCHEMA_ABSOLUTE ? "list of absolute paths" : "list of texts", out);
         break;
     case SCHEMA_ADDRESSES:
         fputs("text, or list of texts", out);

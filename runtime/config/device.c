@@ -2,14 +2,16 @@
 #include "config/device.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "config/identity.h"
+#include "config/trust.h"
 #include "core/fingerprint.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#define MACHINE_ID "/etc/machine-id"
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define FILE_BYTES_MAX 4096
 #define MACHINE_DIGITS 4
 #define BOOT_DIGITS 8
 
@@ -32,22 +34,6 @@ static void append(struct device *d, const char *text, size_t length)
     d->text[d->length] = '\0';
 }
 
-/* An id's digits, of at least `least`, into buf; false where the file is absent or holds none. */
-static bool read_id(const char *path, size_t least, char *buf, size_t size)
-{
-    FILE *f = fopen(path, "re");
-    bool got = f && fgets(buf, (int)size, f);
-    size_t digits;
-
-    if (f)
-        fclose(f);
-    if (!got)
-        return false;
-    digits = strspn(buf, "0123456789abcdef");
-    buf[digits] = '\0';
-    return digits >= least;
-}
-
 static void append_host(struct device *d)
 {
     struct utsname name;
@@ -65,29 +51,27 @@ static void append_host(struct device *d)
 
 static void append_boot(struct device *d)
 {
-    char id[64];
+    char id[IDENTITY_SIZE];
 
-    if (read_id(BOOT_ID, BOOT_DIGITS, id, sizeof(id)))
+    identity_read_boot(id);
+    if (id[0] != '\0')
         append(d, id, BOOT_DIGITS);
 }
 
 static void append_machine(struct device *d)
 {
-    CLEANUP_FREE char *path = reading_path(d->r, MACHINE_ID);
-    char id[64] = "", hex[FINGERPRINT_SIZE];
+    char id[IDENTITY_SIZE], hex[FINGERPRINT_SIZE];
+    enum identity identity = identity_read("/etc", id);
     struct fingerprint f;
 
-    if (!path)
-        return;
-    if (!read_id(path, 32, id, sizeof(id))) {
+    if (identity != IDENTITY_STAYS)
         reading_problem(d->r, PROBLEM_WARNING, d->line,
-                        "%s holds no machine-id, so that this device's name changes at each boot; "
-                        "write for example "
-                        "device = \"gate-0007\"",
-                        path);
-        if (!read_id(BOOT_ID, BOOT_DIGITS, id, sizeof(id)))
-            return;
-    }
+                        "/etc/machine-id holds %s, so that this device's name changes at each "
+                        "boot; write for example device = \"gate-0007\"",
+                        identity == IDENTITY_ABSENT ? "no machine-id"
+                                                    : "a machine-id for this boot only");
+    if (identity == IDENTITY_ABSENT)
+        identity_read_boot(id);
     fingerprint_init(&f);
     fingerprint_text(&f, "rota device name", id);
     fingerprint_final(&f, hex);
@@ -115,41 +99,165 @@ static bool append_special(struct device *d, char letter)
     }
 }
 
-static void check(struct device *d)
+static bool is_printable(const char *name)
 {
-    if (d->cut || d->length == 0 || d->length > DEVICE_NAME_MAX) {
-        reading_problem(d->r, PROBLEM_ERROR, d->line, "device is '%s'; a name has 1 to %d bytes",
-                        d->text, DEVICE_NAME_MAX);
-        return;
-    }
-    for (const char *p = d->text; *p; p++)
-        if (*p <= ' ' || *p >= 0x7f) {
-            reading_problem(
-                d->r, PROBLEM_ERROR, d->line,
-                "device holds a space or a character beyond ASCII; use letters, digits and signs");
-            return;
-        }
+    for (; *name; name++)
+        if (*name <= ' ' || *name >= 0x7f)
+            return false;
+    return true;
 }
 
-void device_expand(struct reading *r, int line)
+static void check(struct device *d)
 {
-    struct device d = { .r = r, .line = line };
-    const char *template = r->config->device;
+    if (d->cut || d->length == 0 || d->length > DEVICE_NAME_MAX)
+        reading_problem(d->r, PROBLEM_ERROR, d->line, "device is '%s'; a name has 1 to %d bytes",
+                        d->text, DEVICE_NAME_MAX);
+    else if (!is_printable(d->text))
+        reading_problem(
+            d->r, PROBLEM_ERROR, d->line,
+            "device holds a space or a character beyond ASCII; use letters, digits and signs");
+}
 
-    for (const char *p = template; p && *p; p++) {
+static void expand(struct device *d, const char *template)
+{
+    for (const char *p = template; *p; p++) {
         if (*p != '%') {
-            append(&d, p, 1);
-        } else if (append_special(&d, p[1])) {
+            append(d, p, 1);
+        } else if (append_special(d, p[1])) {
             p++;
         } else {
-            reading_problem(r, PROBLEM_ERROR, line,
+            reading_problem(d->r, PROBLEM_ERROR, d->line,
                             "device has a %% without meaning; write %%H, %%m, %%b or %%%%");
             return;
         }
     }
-    check(&d);
-    if (line > 0)
-        r->config->device_written = reading_copy(r, template);
+    check(d);
+}
+
+/* Takes another name for the present one. */
+static void set_name(struct reading *r, const char *name)
+{
     free(r->config->device);
-    r->config->device = reading_copy(r, d.text);
+    r->config->device = reading_copy(r, name);
+}
+
+static void settle_template(struct reading *r, int line)
+{
+    struct config *c = r->config;
+    struct device d = { .r = r, .line = line };
+
+    if (!c->device)
+        return;
+    if (line > 0)
+        c->device_written = reading_copy(r, c->device);
+    c->device_open = r->root[0] != '\0' && strchr(c->device, '%');
+    if (c->device_open)
+        return;
+    expand(&d, c->device);
+    set_name(r, d.text);
+}
+
+/* The first line, without spaces around it. */
+static char *first_line(char *text)
+{
+    char *start = text + strspn(text, " \t"), *end = start + strcspn(start, "\r\n");
+
+    while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    *end = '\0';
+    return start;
+}
+
+static void take_line(struct reading *r, int line, struct trust_text *file)
+{
+    const char *path = r->config->device_file, *name = first_line(file->text);
+
+    if (name[0] == '\0')
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "device_file '%s' has an empty first line; write the device's name there",
+                        path);
+    else if (strlen(name) > DEVICE_NAME_MAX)
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "device_file '%s' has a first line of %zu bytes; a name has 1 to %d", path,
+                        strlen(name), DEVICE_NAME_MAX);
+    else if (!is_printable(name))
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "device_file '%s' holds a space or a character beyond ASCII in its first "
+                        "line; use letters, digits and signs",
+                        path);
+    else
+        set_name(r, name);
+}
+
+/* In a tree the file may be absent: it is written when the device is set up. */
+static void settle_file(struct reading *r, int line)
+{
+    struct config *c = r->config;
+    CLEANUP_FREE char *path = reading_path(r, c->device_file);
+    struct trust_text file = { 0 };
+    char why[TRUST_WHY_SIZE];
+    int error;
+
+    set_name(r, "unknown");
+    if (!path)
+        return;
+    error = trust_read(path, &(struct trust_rule){ r->root, FILE_BYTES_MAX, false }, &file, why);
+    if (error == -ENOMEM)
+        r->no_memory = true;
+    else if (error == -ENOENT && r->root[0] != '\0')
+        c->device_open = true;
+    else if (error == -ENOENT)
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "device_file is \"%s\", and there is no such file; write this device's "
+                        "name into it",
+                        c->device_file);
+    else if (error < 0)
+        reading_problem(r, PROBLEM_ERROR, line, "device_file '%s' is not used: %s", c->device_file,
+                        why);
+    else
+        take_line(r, line, &file);
+    free(file.text);
+}
+
+void device_settle(struct reading *r, const struct device_lines *lines)
+{
+    if (lines->device_file > 0 && lines->device > 0)
+        reading_problem(r, PROBLEM_ERROR, lines->device_file,
+                        "device and device_file are both written; keep one of them");
+    if (r->config->device_file)
+        settle_file(r, lines->device_file);
+    else
+        settle_template(r, lines->device);
+}
+
+/* One star at a time can be undone: a later one makes all before it final. */
+static bool matches(const char *pattern, const char *name)
+{
+    const char *star = NULL, *star_name = NULL;
+
+    while (*name) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            star_name = name;
+        } else if (*pattern == '?' || *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star;
+            name = ++star_name;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
+
+bool device_is_meant(char *const *patterns, const char *name)
+{
+    if (!patterns || !name)
+        return true;
+    for (; *patterns; patterns++)
+        if (matches(*patterns, name))
+            return true;
+    return false;
 }

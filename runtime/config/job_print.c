@@ -1,11 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/job_print.h"
 #include "base/text.h"
+#include <inttypes.h>
 
-static void add_schedule(struct fingerprint *f, const struct job_spec *spec)
+/* The years whose changes of offset stand for a zone's rules, from their first to before their last
+ * second in UTC: a device's lifetime, and the same whether the file lists them or has a rule. */
+#define RULES_FROM INT64_C(1735689600)  /* 2025-01-01 */
+#define RULES_UNTIL INT64_C(2871763200) /* 2061-01-01 */
+
+#define CRON_SIZE 80
+
+/* Two expressions that mean the same sets have the same text. "" without cron. */
+static const char *cron_text(const struct job_config *job, char buf[CRON_SIZE])
+{
+    const struct cron *c = &job->spec.schedule.cron;
+
+    buf[0] = '\0';
+    if (job->cron)
+        text_format(buf, CRON_SIZE, "%" PRIx64 " %" PRIx32 " %" PRIx32 " %x %x %d %d", c->minutes,
+                    c->hours, c->days, (unsigned)c->months, (unsigned)c->weekdays, c->either,
+                    c->each_hour);
+    return buf;
+}
+
+static const char *timezone_name(const struct job_config *job)
+{
+    return job->timezone ? job->timezone : "UTC";
+}
+
+static void add_grid(struct fingerprint *f, const struct job_spec *spec)
 {
     fingerprint_integer(f, "every", spec->schedule.every_ms);
     fingerprint_integer(f, "offset", spec->schedule.offset_ms);
+}
+
+static void add_rules(struct fingerprint *f, const struct zone *zone)
+{
+    int64_t from, until = RULES_FROM;
+
+    for (int64_t at = RULES_FROM; zone && at < RULES_UNTIL; at = until) {
+        fingerprint_integer(f, "offset of zone", zone_offset(zone, at, &from, &until));
+        fingerprint_integer(f, "until", until < RULES_UNTIL ? until : RULES_UNTIL);
+    }
 }
 
 static void add_param(struct fingerprint *f, const struct param_value *v)
@@ -26,10 +62,12 @@ static void add_param(struct fingerprint *f, const struct param_value *v)
 static void add_all(struct fingerprint *f, const struct job_config *job)
 {
     const struct job_spec *spec = &job->spec;
+    char cron[CRON_SIZE];
 
-    add_schedule(f, spec);
-    fingerprint_text(f, "cron", "");
-    fingerprint_text(f, "timezone", "UTC");
+    add_grid(f, spec);
+    fingerprint_text(f, "cron", cron_text(job, cron));
+    fingerprint_text(f, "timezone", timezone_name(job));
+    add_rules(f, spec->schedule.zone);
     fingerprint_text(f, "scope", "fleet");
     fingerprint_integer(f, "concurrency", 1);
     fingerprint_text(f, "lock", "redis");
@@ -45,9 +83,14 @@ static void add_all(struct fingerprint *f, const struct job_config *job)
 void job_print_all(struct job_config *job)
 {
     struct fingerprint f;
+    char cron[CRON_SIZE];
 
     fingerprint_init(&f);
-    add_schedule(&f, &job->spec);
+    add_grid(&f, &job->spec);
+    if (job->cron) {
+        fingerprint_text(&f, "cron", cron_text(job, cron));
+        fingerprint_text(&f, "timezone", timezone_name(job));
+    }
     fingerprint_final(&f, job->spec.schedule_print);
     fingerprint_init(&f);
     add_all(&f, job);

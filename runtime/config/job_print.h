@@ -5,6 +5,7 @@
 #define ROTA_CONFIG_JOB_PRINT_H
 #include "config/config.h"
 
-/* Fills spec.fingerprint and spec.schedule_print. The params are in order of name. */
+/* Fills spec.fingerprint and spec.schedule_print. The params are in order of name. The former has
+ * the rules of the job's zone, the latter its name only: new rules make no schedule never seen. */
 void job_print_all(struct job_config *job);
 #endif

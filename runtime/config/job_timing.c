@@ -4,6 +4,11 @@
 #include "base/units.h"
 
 #define SECONDS_SIZE 32
+/* The store in this process answers at once, so that a lease needs no room for replies: only for
+ * being scheduled late between question and answer. There is nothing to connect to; the arithmetic
+ * wants more than none. */
+#define LOCAL_COMMAND_MS 100
+#define LOCAL_CONNECT_MS 1
 
 /* Seconds as the arithmetic in a message needs them: exact below ten, to a tenth above. */
 static char *say_seconds(int64_t ms, char buf[SECONDS_SIZE])
@@ -34,10 +39,21 @@ static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
     char stop[SECONDS_SIZE], grace[SECONDS_SIZE], margin[SECONDS_SIZE], smallest[UNITS_SIZE];
 
     say_seconds(t->lease_ms, lease);
+    say_seconds(t->must_stop_ms, stop);
+    say_seconds(t->stop_grace_ms, grace);
+    say_seconds(t->margin_ms, margin);
     if (smallest_ms % SECOND_MS == 0)
         text_format(smallest, sizeof(smallest), "%llds", (long long)(smallest_ms / SECOND_MS));
     else
         units_write_duration(smallest_ms, smallest, sizeof(smallest));
+    if (r->config->store == CONFIG_STORE_LOCAL) {
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "a lease of %s is too short. It is renewed after %s, but the job must be "
+                        "asked to stop after %s (%s - %s stop_grace - %s margin). Write lease = "
+                        "\"%s\" or more, or a shorter stop_grace",
+                        lease, say_seconds(t->renew_ms, end), stop, lease, grace, margin, smallest);
+        return;
+    }
     reading_problem(
         r, PROBLEM_ERROR, line,
         "a lease of %s is too short. One failed renewal and its repeat end after %s (%s / 3 + 2 x "
@@ -47,8 +63,7 @@ static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
         "stop_grace - %s margin). Write lease = \"%s\" or more, or a shorter stop_grace",
         lease, say_seconds(t->repeat_end_ms, end), lease,
         say_seconds(t->command_timeout_ms, command), say_seconds(t->connect_timeout_ms, connect),
-        say_seconds(t->must_stop_ms, stop), lease, say_seconds(t->stop_grace_ms, grace),
-        say_seconds(t->margin_ms, margin), smallest);
+        stop, lease, grace, margin, smallest);
 }
 
 static void warn_long_run(struct reading *r, int line, int64_t period_ms)
@@ -82,26 +97,33 @@ static void warn_many_attempts(struct reading *r, int line, int64_t period_ms)
                         units_say_duration(period_ms, period, sizeof(period)));
 }
 
+static void take_timeouts(struct reading *r)
+{
+    struct timing *t = &r->job->spec.timing;
+    bool local = r->config->store == CONFIG_STORE_LOCAL;
+
+    t->command_timeout_ms = local ? LOCAL_COMMAND_MS : r->config->redis.command_timeout_ms;
+    t->connect_timeout_ms = local ? LOCAL_CONNECT_MS : r->config->redis.connect_timeout_ms;
+}
+
 static int first_of(int a, int b)
 {
     return a > 0 ? a : b;
 }
 
 void job_timing_settle(struct reading *r, const struct schema_group *g,
-                       const struct group_lines *lines, int job_line)
+                       const struct group_lines *lines, int64_t period_ms, int job_line)
 {
     struct job_spec *spec = &r->job->spec;
     int lease = group_line(g, lines, "lease"), attempts = group_line(g, lines, "attempts");
     int worst_case = group_line(g, lines, "worst_case"), grace = group_line(g, lines, "stop_grace");
-    int64_t smallest_ms, period_ms;
+    int64_t smallest_ms;
 
-    spec->timing.command_timeout_ms = r->config->redis.command_timeout_ms;
-    spec->timing.connect_timeout_ms = r->config->redis.connect_timeout_ms;
+    take_timeouts(r);
     if (timing_derive(&spec->timing, &smallest_ms) < 0)
         note_short_lease(r, first_of(lease, first_of(grace, job_line)), smallest_ms);
-    if (spec->schedule.every_ms == 0)
+    if (period_ms == 0)
         return;
-    period_ms = schedule_period_ms(&spec->schedule);
     warn_long_run(r, worst_case, period_ms);
     attempts = first_of(attempts, first_of(lease, group_line(g, lines, "retry_delay")));
     warn_many_attempts(r, attempts, period_ms);

@@ -5,7 +5,8 @@
 #include "config/group.h"
 
 /* Derives the present job's timing; notes a lease that is too short, and warns of runs and attempts
- * that do not fit into the period. `job_line` serves where no key's line does. */
+ * that do not fit into the period. period_ms: 0: none. `job_line` serves where no key's
+ * line does. */
 void job_timing_settle(struct reading *r, const struct schema_group *g,
-                       const struct group_lines *lines, int job_line);
+                       const struct group_lines *lines, int64_t period_ms, int job_line);
 #endif

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SUFFIX ".so"
+#define DESCRIPTION_SUFFIX ".description"
 /* Names that "did you mean" looks at. */
 #define CANDIDATES_MAX 256
 
@@ -69,18 +71,56 @@ static void note_absent(struct reading *r, int line)
         free(c.names[i]);
 }
 
-/* The file is there: takes it, if it may be trusted. */
-static void take(struct reading *r, int line, const char *path)
+static bool is_first_of_plugin(const struct config *c, const struct job_config *job)
+{
+    for (size_t i = 0; i < c->job_count; i++)
+        if (c->jobs[i].plugin_path && strcmp(c->jobs[i].plugin_path, job->plugin_path) == 0)
+            return false;
+    return true;
+}
+
+/* Sets the description beside the plugin, which on the device is `named`; warns where there is
+ * none, once a plugin. */
+static void find_description(struct reading *r, int line, const char *named)
+{
+    size_t length = strlen(named), suffix = strlen(SUFFIX);
+    bool ends = length > suffix && strcmp(named + length - suffix, SUFFIX) == 0;
+    CLEANUP_FREE char *on_device =
+        text_print("%.*s" DESCRIPTION_SUFFIX, (int)(ends ? length - suffix : length), named);
+    char *path = on_device ? reading_path(r, on_device) : NULL;
+
+    if (!path) {
+        r->no_memory = true;
+    } else if (access(path, F_OK) == 0) {
+        r->job->description = path;
+        return;
+    } else if (is_first_of_plugin(r->config, r->job)) {
+        reading_problem(r, PROBLEM_WARNING, line,
+                        "plugin '%s': its parameters were not checked, for any job: there is no "
+                        "%s; write it on the device with rota-guard --describe %s > %s",
+                        r->job->plugin, path, named, on_device);
+    }
+    free(path);
+}
+
+/* The file is there: takes it, if it may be trusted. `named`: its path on the device. */
+static void take(struct reading *r, int line, const char *named, const char *path)
 {
     char why[TRUST_WHY_SIZE] = "";
     struct stat st;
-    int error = trust_resolve(path, &r->job->plugin_path, why);
+    int error = trust_find(r->root, path, &r->job->plugin_path, why);
 
-    if (error == 0 && (stat(r->job->plugin_path, &st) < 0 || !S_ISREG(st.st_mode))) {
+    if (error == 0 && (lstat(r->job->plugin_path, &st) < 0 || !S_ISREG(st.st_mode))) {
         text_copy(why, sizeof(why), "it is no regular file");
         free(r->job->plugin_path);
         r->job->plugin_path = NULL;
     } else if (error == 0) {
+        if (r->config->described)
+            find_description(r, line, named);
+        return;
+    }
+    if (error == -ENOMEM) {
+        r->no_memory = true;
         return;
     }
     reading_problem(r, PROBLEM_ERROR, line, "plugin '%s' is not used: %s", r->job->plugin,
@@ -99,7 +139,7 @@ static void find_absolute(struct reading *r, int line)
     CLEANUP_FREE char *path = reading_path(r, r->job->plugin);
 
     if (path && exists(path))
-        take(r, line, path);
+        take(r, line, r->job->plugin, path);
     else
         reading_problem(r, PROBLEM_ERROR, line, "plugin '%s': there is no such file",
                         r->job->plugin);
@@ -108,14 +148,15 @@ static void find_absolute(struct reading *r, int line)
 static void find_named(struct reading *r, int line)
 {
     for (char **folder = r->config->plugin_dirs; folder && *folder; folder++) {
-        CLEANUP_FREE char *path = text_print("%s%s/%s" SUFFIX, r->root, *folder, r->job->plugin);
+        CLEANUP_FREE char *named = text_print("%s/%s" SUFFIX, *folder, r->job->plugin);
+        CLEANUP_FREE char *path = named ? reading_path(r, named) : NULL;
 
         if (!path) {
             r->no_memory = true;
             return;
         }
         if (exists(path)) {
-            take(r, line, path);
+            take(r, line, named, path);
             return;
         }
     }

@@ -2,6 +2,8 @@
 #include "config/reading.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "config/rooted.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +21,18 @@ char *reading_copy(struct reading *r, const char *text)
 
 char *reading_path(struct reading *r, const char *path)
 {
-    char *whole = text_print("%s%s", r->root, path);
+    char *whole;
+    int error;
 
-    if (!whole)
-        r->no_memory = true;
-    return whole;
+    if (r->root[0] == '\0')
+        return reading_copy(r, path);
+    error = rooted_resolve(r->root, path, &whole);
+    if (error == 0)
+        return whole;
+    if (error != -ENOMEM)
+        return reading_copy(r, r->root);
+    r->no_memory = true;
+    return NULL;
 }
 
 /* Names and values of a file, and what plugins say, may hold anything. NULL gives NULL. */

@@ -23,7 +23,8 @@ void reading_problem(struct reading *r, enum problem_level level, int line, cons
 void reading_vproblem(struct reading *r, enum problem_level level, int line, const char *format,
                       va_list args) __attribute__((format(printf, 4, 0)));
 
-/* root + path on the heap, or NULL (noted). */
+/* Where `path` lies, on the heap, or NULL (noted). With a root, links are followed inside it; where
+ * they lead nowhere it is the root itself, which is no file. */
 char *reading_path(struct reading *r, const char *path);
 /* strdup that notes a failure. NULL gives NULL. */
 char *reading_copy(struct reading *r, const char *text);

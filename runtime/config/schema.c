@@ -15,7 +15,9 @@
 static const struct schema_key top_keys[] = {
     { TOP("prefix"), SCHEMA_TEXT, SCHEMA_NEEDS_JOB, .min = 1, .max = 32, .only = "._:-",
       .example = "acme:",
-      .help = "Names the fleet: devices with the same Redis and prefix share turns.",
+      .help =
+          "Names the fleet: devices with the same Redis and prefix share turns. Not needed with "
+          "store = \"local\".",
       DEST(config, prefix) },
     { TOP("device"), SCHEMA_TEXT, SCHEMA_TEMPLATE, .min = 1, .max = 64, .def = "%H-%m",
       .otherwise = "the host name and 4 digits from the machine-id", .example = "gate-0007",
@@ -23,7 +25,21 @@ static const struct schema_key top_keys[] = {
               "follow from the "
               "machine-id, %b 8 digits of the boot id, %% a percent sign.",
       DEST(config, device) },
-    { TOP("plugin_dir"), SCHEMA_FOLDERS, .min = 1, .max = 16,
+    { TOP("device_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE, .min = 2, .max = 4095,
+      .example = "/etc/rota/device",
+      .help =
+          "Read the name from this file's first line instead, as it is: a % means nothing there.",
+      DEST(config, device_file) },
+    { TOP("store"), SCHEMA_CHOICE, .choices = "redis|local", .min = CONFIG_STORE_REDIS,
+      .def = "redis",
+      .help = "Where turns are shared: redis; or local, for this device alone, without Redis: what "
+              "is known of a job's turns lives as long as rotad.",
+      DEST(config, store) },
+    { TOP("requires"), SCHEMA_TEXT, SCHEMA_LIVE, .min = 1, .max = 9, .example = "0.1",
+      .help = "This file needs at least that rota, such as 0.1; an older one says so, and nothing "
+              "else.",
+      DEST(config, requires) },
+    { TOP("plugin_dir"), SCHEMA_LIST, SCHEMA_ABSOLUTE, .min = 1, .max = 16,
       .otherwise = "the folder of the installed plugins", .example = "/usr/lib/rota",
       .help = "Where plugins are looked for, in this order.", DEST(config, plugin_dirs) },
     { TOP("max_running"), SCHEMA_INTEGER, SCHEMA_LIVE, .min = 1, .max = 64, .def = "4",
@@ -39,7 +55,9 @@ static const struct schema_key top_keys[] = {
       .otherwise = "rota-job; where rotad is not root, or that user is not there, rotad's own",
       .example = "rota-job", .help = "The user that jobs run as.", DEST(config, job_user) },
     { TOP("redis"), SCHEMA_GROUP, .example = "{ address = \"127.0.0.1:6379\"; }",
-      .help = "The Redis server that the fleet shares." },
+      .help =
+          "The Redis server that the fleet shares; required where there is a job, but with store "
+          "= \"local\"." },
     { TOP("jobs"), SCHEMA_GROUP, .example = "{ NAME = { plugin = \"exec\"; }; }",
       .help = "The jobs, each by its name." },
 };
@@ -90,18 +108,43 @@ static const struct schema_key job_keys[] = {
       .example = "{ command = [ \"/usr/bin/true\" ]; }",
       .help = "The plugin's own settings: rota-guard --describe PLUGIN.",
       .size = sizeof(struct job_config) },
-    { JOB("every"), SCHEMA_DURATION, SCHEMA_REQUIRED, .min = SECOND_MS, .max = 366 * DAY_MS,
-      .example = "5m", .help = "How often: a grid from the epoch in UTC, the same on all devices.",
+    { JOB("enabled"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "true",
+      .help = "false: checked, shown, never run.", DEST(job_config, enabled) },
+    { JOB("devices"), SCHEMA_LIST, .min = 1, .max = 64, .def = "*", .example = "gate-*",
+      .help = "Only devices whose name matches one of these take turns; * stands for any "
+              "characters, ? for one.",
+      DEST(job_config, devices) },
+    { JOB("was"), SCHEMA_TEXT, .min = 1, .max = JOB_NAME_MAX, .example = "old_name",
+      .help = "The job's former name: all its keys in Redis are named by it for as long as this "
+              "stands, so that a new name loses neither turns nor the lock.",
+      DEST(job_config, was) },
+    { JOB("every"), SCHEMA_DURATION, SCHEMA_ZERO_IS_NONE, .min = SECOND_MS, .max = 366 * DAY_MS,
+      .otherwise = "none; every or cron is required", .example = "5m",
+      .help = "How often: a grid from the epoch in UTC, the same on all devices.",
       DEST(job_config, spec.schedule.every_ms) },
-    { JOB("offset"), SCHEMA_DURATION, .min = 0, .max = 366 * DAY_MS, .def = "0s",
-      .help = "Shifts the grid of every; at most every.",
+    { JOB("cron"), SCHEMA_TEXT, .min = 1, .max = 255,
+      .otherwise = "none; every or cron is required", .example = "30 2 * * 1-5",
+      .help = "When, as in crontab(5): minute, hour, day of month, month, day of week, or @hourly, "
+              "@daily, @weekly, @monthly, @yearly. Where both days are restricted, either will do. "
+              "What falls into an hour that a change of the clock leaves out is due at its end; in "
+              "an hour that comes twice a job with * or a step in the hour is due twice, any other "
+              "once.",
+      DEST(job_config, cron) },
+    { JOB("offset"), SCHEMA_DURATION, SCHEMA_ZERO_IS_NONE, .min = 0, .max = 366 * DAY_MS,
+      .def = "0s", .help = "Shifts the grid of every; at most every.",
       DEST(job_config, spec.schedule.offset_ms) },
+    { JOB("timezone"), SCHEMA_TEXT, .min = 1, .max = 64, .only = "_+-/", .otherwise = "UTC",
+      .example = "Europe/Berlin",
+      .help = "Zone of cron, by its name in /usr/share/zoneinfo (package tzdata). UTC needs no "
+              "such file.",
+      DEST(job_config, timezone) },
     { JOB("catch_up"), SCHEMA_DURATION, .min = 0, .max = 366 * DAY_MS,
       .otherwise = "the period, at most 1d", .example = "1h",
       .help = "How late a turn may still be taken; at most the period.",
       DEST(job_config, spec.catch_up_ms) },
     { JOB("first"), SCHEMA_CHOICE, .choices = "wait|now", .min = 0, .def = "wait",
-      .help = "A job or schedule never seen before: wait for its next turn, or take the latest.",
+      .help = "A job or schedule never seen before: wait for its next turn, or take the latest, "
+              "where catch_up allows that.",
       DEST(job_config, spec.first_now) },
     { JOB("splay"), SCHEMA_DURATION, .min = 0, .max = 92 * DAY_MS,
       .otherwise = "1s, never over a quarter of the period", .example = "1s",

@@ -12,7 +12,7 @@ enum schema_type {
     SCHEMA_DURATION,  /* int64_t, ms */
     SCHEMA_INTEGER,   /* bool, uint32_t, int or int64_t by `size` */
     SCHEMA_BOOLEAN,   /* the same */
-    SCHEMA_FOLDERS,   /* char **, ends with NULL: absolute paths */
+    SCHEMA_LIST,      /* char **, ends with NULL: texts; NULL where not given, or the default */
     SCHEMA_ADDRESSES, /* struct redis_config */
     SCHEMA_PARAMS,    /* struct job_config */
     SCHEMA_GROUP,     /* keys of another table */
@@ -23,8 +23,9 @@ enum {
     SCHEMA_REQUIRED = 1,  /* wherever its group is */
     SCHEMA_NEEDS_JOB = 2, /* required once there is a job */
     SCHEMA_LIVE = 4,      /* outside the jobs: may change while rotad runs */
-    SCHEMA_ABSOLUTE = 8,  /* an absolute path */
+    SCHEMA_ABSOLUTE = 8,  /* an absolute path, or a list of such */
     SCHEMA_TEMPLATE = 16, /* texts: %H and the like are expanded, so that a % is printed as %% */
+    SCHEMA_ZERO_IS_NONE = 32, /* durations: 0 is printed as nothing */
 };
 
 struct schema_key {

@@ -95,7 +95,8 @@ static void read_password(struct reading *r, int line)
 
     if (!path)
         return;
-    error = trust_read(path, true, PASSWORD_BYTES_MAX, &secret, why);
+    error =
+        trust_read(path, &(struct trust_rule){ r->root, PASSWORD_BYTES_MAX, true }, &secret, why);
     if (error == -ENOMEM)
         r->no_memory = true;
     else if (error < 0)

@@ -64,12 +64,22 @@ static int put(struct sources *s, const char *folder, const char *name)
     return 0;
 }
 
+/* Where a file or folder lies that is named with the root in front. NULL: for want of memory. */
+static char *find_named(struct reading *r, const char *name)
+{
+    return reading_path(r, name + strlen(r->root));
+}
+
 static int add_folder(struct reading *r, struct sources *s, const char *folder)
 {
-    DIR *d = opendir(folder);
+    CLEANUP_FREE char *path = find_named(r, folder);
     const struct dirent *e;
     int error = 0;
+    DIR *d;
 
+    if (!path)
+        return -ENOMEM;
+    d = opendir(path);
     if (!d) {
         if (errno != ENOENT) {
             r->file = folder;
@@ -89,10 +99,16 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct source *)a)->name, ((const struct source *)b)->name);
 }
 
-static bool is_masked(const char *path)
+/* A tree of another device has perhaps no /dev. */
+static bool is_masked(struct reading *r, const char *name)
 {
+    CLEANUP_FREE char *path = find_named(r, name);
     struct stat st;
 
+    if (!path)
+        return false;
+    if (strcmp(path + strlen(r->root), "/dev/null") == 0)
+        return true;
     return stat(path, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
 }
 
@@ -102,12 +118,12 @@ static void source_done(struct source *s)
     free(s->path);
 }
 
-static void drop_masked(struct sources *s)
+static void drop_masked(struct reading *r, struct sources *s)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < s->count; i++) {
-        if (is_masked(s->parts[i].path))
+        if (is_masked(r, s->parts[i].path))
             source_done(&s->parts[i]);
         else
             s->parts[kept++] = s->parts[i];
@@ -131,9 +147,11 @@ static int add_places(struct reading *r, struct sources *s)
 static int add_beside(struct reading *r, struct sources *s, const char *file)
 {
     const char *slash = strrchr(file, '/');
-    CLEANUP_FREE char *folder = text_print("%.*sjobs.d", slash ? (int)(slash - file) + 1 : 0, file);
+    const char *top = r->root[0] != '\0' && file[0] != '/' ? "/" : "";
+    CLEANUP_FREE char *folder =
+        text_print("%s%s%.*sjobs.d", r->root, top, slash ? (int)(slash - file) + 1 : 0, file);
 
-    s->main_file = strdup(file);
+    s->main_file = text_print("%s%s%s", r->root, top, file);
     if (!folder || !s->main_file)
         return -ENOMEM;
     return add_folder(r, s, folder);
@@ -150,7 +168,7 @@ int sources_find(struct reading *r, const char *file, struct sources *ret_source
     }
     if (s.count > 0)
         qsort(s.parts, s.count, sizeof(*s.parts), by_name);
-    drop_masked(&s);
+    drop_masked(r, &s);
     *ret_sources = s;
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int check_open(int fd, bool secret, size_t max, char why[TRUST_WHY_SIZE])
+static int check_open(int fd, const struct trust_rule *rule, char why[TRUST_WHY_SIZE])
 {
     struct stat st;
 
@@ -19,14 +19,14 @@ static int check_open(int fd, bool secret, size_t max, char why[TRUST_WHY_SIZE])
         text_copy(why, TRUST_WHY_SIZE, "it is no regular file");
         return -EBADF;
     }
-    if (secret && (st.st_mode & (S_IRWXG | S_IRWXO))) {
+    if (rule->secret && (st.st_mode & (S_IRWXG | S_IRWXO))) {
         text_copy(why, TRUST_WHY_SIZE,
                   "it holds a secret, but others than its owner may read it; chmod it 0600");
         return -EPERM;
     }
-    if (st.st_size > (off_t)max) {
+    if (st.st_size > (off_t)rule->max) {
         text_format(why, TRUST_WHY_SIZE, "it has %lld bytes; at most %zu are read",
-                    (long long)st.st_size, max);
+                    (long long)st.st_size, rule->max);
         return -EFBIG;
     }
     return 0;
@@ -56,22 +56,44 @@ static int read_whole(int fd, size_t max, struct trust_text *ret_text)
     return -EFBIG;
 }
 
-int trust_read(const char *path, bool secret, size_t max, struct trust_text *ret_text,
+int trust_find(const char *root, const char *path, char **ret_path, char why[TRUST_WHY_SIZE])
+{
+    CLEANUP_FREE char *copy = NULL;
+    int r;
+
+    why[0] = '\0';
+    if (root[0] == '\0')
+        return trust_resolve(path, ret_path, why);
+    if (path[strlen(root)] != '/') {
+        text_copy(why, TRUST_WHY_SIZE, "its links lead nowhere");
+        return -ELOOP;
+    }
+    copy = strdup(path);
+    if (!copy)
+        return -ENOMEM;
+    r = trust_check_below(copy, strlen(root), why);
+    if (r < 0)
+        return r;
+    *ret_path = copy;
+    copy = NULL;
+    return 0;
+}
+
+int trust_read(const char *path, const struct trust_rule *rule, struct trust_text *ret_text,
                char why[TRUST_WHY_SIZE])
 {
     CLEANUP_FREE char *resolved = NULL;
     CLEANUP_CLOSE int fd = -1;
     int r;
 
-    why[0] = '\0';
-    r = trust_resolve(path, &resolved, why);
+    r = trust_find(rule->root, path, &resolved, why);
     if (r >= 0) {
         /* O_NONBLOCK: a FIFO without a writer would hold us up for ever. */
         fd = open(resolved, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-        r = fd < 0 ? -errno : check_open(fd, secret, max, why);
+        r = fd < 0 ? -errno : check_open(fd, rule, why);
     }
     if (r >= 0)
-        r = read_whole(fd, max, ret_text);
+        r = read_whole(fd, rule->max, ret_text);
     if (r < 0 && why[0] == '\0')
         text_format(why, TRUST_WHY_SIZE, "it cannot be read: %s", strerror(-r));
     return r;

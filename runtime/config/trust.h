@@ -11,8 +11,18 @@ struct trust_text {
     size_t size;
 };
 
-/* Reads a regular file of at most `max` bytes whole. `secret`: its group and others may not even
- * read it. 0; or a negative errno and a sentence in `why`. */
-int trust_read(const char *path, bool secret, size_t max, struct trust_text *ret_text,
+/* The path without links, on the heap. `root` is "" or, for the tree of another device, what `path`
+ * begins with: then `path` has no links, and only what is below `root` is looked at. 0; or a
+ * negative errno, and perhaps a sentence in `why`. */
+int trust_find(const char *root, const char *path, char **ret_path, char why[TRUST_WHY_SIZE]);
+
+struct trust_rule {
+    const char *root; /* as trust_find's */
+    size_t max;       /* bytes */
+    bool secret;      /* the file's group and others may not even read it */
+};
+
+/* Reads a regular file whole. 0; or a negative errno and a sentence in `why`. */
+int trust_read(const char *path, const struct trust_rule *rule, struct trust_text *ret_text,
                char why[TRUST_WHY_SIZE]);
 #endif

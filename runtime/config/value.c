@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/address.h"
-#include "config/folders.h"
+#include "config/list.h"
 #include "config/params.h"
 #include <ctype.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ char *value_example(const struct schema_key *k, char *buf, size_t size)
     bool bare = k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN || k->type == SCHEMA_GROUP ||
                 k->type == SCHEMA_PARAMS;
 
-    if (k->type == SCHEMA_FOLDERS)
+    if (k->type == SCHEMA_LIST)
         text_format(buf, size, "%s = [ \"%s\" ]", k->name, value);
     else
         text_format(buf, size, bare ? "%s = %s" : "%s = \"%s\"", k->name, value);
@@ -330,7 +330,7 @@ static const struct value_type types[SCHEMA_TYPE_COUNT] = {
     [SCHEMA_DURATION] = { read_duration, NULL, print_duration, number_equal, NULL },
     [SCHEMA_INTEGER] = { read_integer, NULL, print_integer, number_equal, NULL },
     [SCHEMA_BOOLEAN] = { read_boolean, NULL, print_boolean, number_equal, NULL },
-    [SCHEMA_FOLDERS] = { folders_read, folders_is_set, folders_print, folders_equal, folders_free },
+    [SCHEMA_LIST] = { list_read, list_is_set, list_print, list_equal, list_free },
     [SCHEMA_ADDRESSES] = { address_read, address_is_set, address_print, address_equal,
                            address_free },
     [SCHEMA_PARAMS] = { params_read, params_is_set, params_print, params_equal, params_free },
@@ -374,6 +374,10 @@ bool value_is_set(const struct schema_key *k, const void *base)
 {
     if (k->type == SCHEMA_GROUP)
         return false;
+    if ((k->flags & SCHEMA_ZERO_IS_NONE) && get_number(at_const(k, base), k->size) == 0)
+        return false;
+    if (k->type == SCHEMA_LIST && k->def)
+        return true;
     return !types[k->type].is_set || types[k->type].is_set(at_const(k, base));
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/check.h"
 
-#include "base/units.h"
+#include "base/text.h"
 #include "config/config.h"
+#include "supervisor/check_jobs.h"
 #include "supervisor/probe.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <systemd/sd-event.h>
-#include <time.h>
-
-#define TURNS_SHOWN 3
 
 struct check {
     sd_event *event;
@@ -64,11 +64,16 @@ static int run_probe(struct check *k, struct config *config)
     return r < 0 ? r : sd_event_loop(k->event);
 }
 
-static int probe_all(struct config *config)
+/* `root`: of a tree whose users are not ours, else "". */
+static int probe_all(struct config *config, const char *root)
 {
     struct check k = { 0 };
-    int r = worker_user_find(config, &k.user);
+    int r = 0;
 
+    if (root[0] != '\0')
+        worker_user_own(&k.user);
+    else
+        r = worker_user_find(config, &k.user);
     if (r == -ENOENT) /* a mistake of job_user, found before; nobody is there to load a plugin as */
         return 0;
     if (r >= 0)
@@ -128,99 +133,6 @@ static int print_problems(const struct config *c)
     return 0;
 }
 
-/* As coarse as all three turns allow: "02:30", "02:30:05" or "02:30:05.250". */
-static void print_clock(const struct tm *utc, int64_t ms, int64_t finest_ms)
-{
-    printf("%02d:%02d", utc->tm_hour, utc->tm_min);
-    if (finest_ms % MINUTE_MS != 0)
-        printf(":%02d", utc->tm_sec);
-    if (finest_ms % SECOND_MS != 0)
-        printf(".%03d", (int)(ms % SECOND_MS));
-}
-
-/* Each turn by its clock time, with the date where it is another than the one before. */
-static void print_turns(const struct schedule *schedule, struct wall now)
-{
-    struct wall turns[TURNS_SHOWN];
-    int64_t finest_ms = 0;
-    int day = -1, year = 0;
-
-    for (int i = 0; i < TURNS_SHOWN; i++) {
-        turns[i] = schedule_next(schedule, i == 0 ? now : turns[i - 1]);
-        if (turns[i].ms % SECOND_MS != 0 || (finest_ms == 0 && turns[i].ms % MINUTE_MS != 0))
-            finest_ms = turns[i].ms;
-    }
-    fputs("  next      ", stdout);
-    for (int i = 0; i < TURNS_SHOWN; i++) {
-        time_t seconds = (time_t)(turns[i].ms / SECOND_MS);
-        struct tm utc;
-
-        if (!gmtime_r(&seconds, &utc))
-            break;
-        fputs(i == 0 ? "" : ", ", stdout);
-        if (utc.tm_yday != day || utc.tm_year != year)
-            printf("%04d-%02d-%02d ", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
-        print_clock(&utc, turns[i].ms, finest_ms);
-        day = utc.tm_yday;
-        year = utc.tm_year;
-    }
-    fputs("\n", stdout);
-}
-
-static void print_timing(const struct job_spec *spec)
-{
-    const struct timing *t = &spec->timing;
-    char worst[UNITS_SIZE], lease[UNITS_SIZE], grace[UNITS_SIZE], renew[UNITS_SIZE];
-
-    printf("  timing    worst case %s, lease %s, grace %s, ",
-           units_say_duration(t->worst_case_ms, worst, sizeof(worst)),
-           units_say_duration(t->lease_ms, lease, sizeof(lease)),
-           units_say_duration(t->stop_grace_ms, grace, sizeof(grace)));
-    if (t->renew_ms > 0)
-        printf("renewed every %s\n", units_say_duration(t->renew_ms, renew, sizeof(renew)));
-    else
-        printf("never renewed\n");
-}
-
-static void print_takeover(const struct job_spec *spec)
-{
-    int64_t within_ms = timing_takeover_ms(&spec->timing, spec->splay_ms);
-    char within[UNITS_SIZE];
-
-    units_say_duration(within_ms, within, sizeof(within));
-    if (spec->attempts == 1)
-        puts("  takeover  none: after a crash the turn is not tried again (attempts = 1)");
-    else if (within_ms >= schedule_period_ms(&spec->schedule))
-        printf("  takeover  none: the next turn comes first; after a crash within %s\n", within);
-    else
-        printf("  takeover  a crash is taken over within %s, %u attempts in all\n", within,
-               spec->attempts);
-}
-
-static void print_jobs(const struct config *c)
-{
-    struct timespec ts;
-    struct wall now;
-    bool any = false;
-
-    clock_gettime(CLOCK_REALTIME, &ts);
-    now.ms = ts.tv_sec * SECOND_MS + ts.tv_nsec / 1000000;
-    for (size_t i = 0; i < c->job_count; i++) {
-        const struct job_config *job = &c->jobs[i];
-
-        if (job->invalid)
-            continue;
-        if (!any)
-            puts("Turns are in UTC, by this device's own clock.\n");
-        any = true;
-        puts(job->name);
-        print_turns(&job->spec.schedule, now);
-        print_timing(&job->spec);
-        print_takeover(&job->spec);
-        puts("");
-    }
-}
-
 static const char *plural(size_t count)
 {
     return count == 1 ? "" : "s";
@@ -229,6 +141,20 @@ static const char *plural(size_t count)
 static const char *file_name(const struct options *o)
 {
     return o->config_file ? o->config_file : ROTA_SYSCONFDIR "/rota/rotad.conf";
+}
+
+static void print_left_out(const struct config *c)
+{
+    size_t disabled = 0, elsewhere = 0;
+
+    for (size_t i = 0; i < c->job_count; i++) {
+        disabled += !c->jobs[i].enabled;
+        elsewhere += c->jobs[i].enabled && c->jobs[i].elsewhere;
+    }
+    if (disabled > 0)
+        printf(", %zu disabled", disabled);
+    if (elsewhere > 0)
+        printf(", %zu on other devices", elsewhere);
 }
 
 static void print_sum(const struct config *c, const char *file)
@@ -241,6 +167,7 @@ static void print_sum(const struct config *c, const char *file)
         printf("%s: no jobs yet, all good", file);
     else
         printf("%s: %zu job%s, all good", file, c->job_count, plural(c->job_count));
+    print_left_out(c);
     if (warnings > 0)
         printf(", %zu warning%s", warnings, plural(warnings));
     puts("");
@@ -260,16 +187,29 @@ static int end_output(int status)
     return status;
 }
 
-static int check(struct config *c, const char *file)
+static void print_device(const struct config *c)
 {
-    int r = probe_all(c);
+    if (!c->device_open)
+        return;
+    if (c->device_file)
+        printf("The device's name will stand in %s: jobs are checked for any name.\n\n",
+               c->device_file);
+    else
+        printf("The device makes its name itself, from \"%s\": jobs are checked for any name.\n\n",
+               c->device);
+}
+
+static int check(struct config *c, const struct config_source *source, const char *file)
+{
+    int r = probe_all(c, source->root);
 
     if (r < 0)
         return say_impossible("the plugins cannot be probed", r);
     r = print_problems(c);
     if (r < 0)
         return say_impossible("the check was given up", r);
-    print_jobs(c);
+    print_device(c);
+    check_jobs_print(c);
     print_sum(c, file);
     return end_output(c->problems.errors > 0 ? EX_CONFIG : 0);
 }
@@ -288,16 +228,47 @@ static int print(struct config *c)
     return end_output(0);
 }
 
+/* The tree's path as config_source wants it; "" for none. False: it is no folder, which was said.
+ */
+static bool find_root(const char *named, char ret_root[PATH_MAX])
+{
+    char shown[80];
+    int error = ENOTDIR;
+    struct stat st;
+
+    ret_root[0] = '\0';
+    if (!named)
+        return true;
+    if (!realpath(named, ret_root) || stat(ret_root, &st) < 0)
+        error = errno;
+    else if (S_ISDIR(st.st_mode)) {
+        if (strcmp(ret_root, "/") == 0)
+            ret_root[0] = '\0';
+        return true;
+    }
+    text_escape(shown, sizeof(shown), named, strlen(named));
+    fprintf(stderr, "rotad: --root %s: %s\n", shown, strerror(error));
+    return false;
+}
+
 int check_main(const struct options *o)
 {
-    struct config_source source = { .file = o->config_file, .plugin_dir_default = ROTA_PLUGINDIR };
+    char root[PATH_MAX];
+    struct config_source source = {
+        .file = o->config_file,
+        .root = root,
+        .plugin_dir_default = ROTA_PLUGINDIR,
+        .described = o->no_probe || o->root,
+    };
     struct config *c;
     int r;
 
+    if (!find_root(o->root, root))
+        return EX_USAGE;
     r = config_load(&source, &c);
     if (r < 0)
         return say_impossible("the configuration cannot be read", r);
-    r = o->mode == MODE_PRINT ? print(c) : check(c, file_name(o));
+    r = o->mode == MODE_PRINT ? print(c) : check(c, &source, file_name(o));
     config_free(c);
     return r;
 }

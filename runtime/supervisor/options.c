@@ -10,12 +10,22 @@
 
 #define RUNTIME_DIR_DEFAULT "/run/rota"
 
-enum { OPTION_RUNTIME_DIR = 256, OPTION_CHECK, OPTION_PRINT, OPTION_VERSION, OPTION_HELP };
+enum {
+    OPTION_RUNTIME_DIR = 256,
+    OPTION_CHECK,
+    OPTION_PRINT,
+    OPTION_VERSION,
+    OPTION_HELP,
+    OPTION_ROOT,
+    OPTION_NO_PROBE
+};
 
 static const struct option long_options[] = {
     { "config", required_argument, NULL, 'c' },
     { "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
     { "check", no_argument, NULL, OPTION_CHECK },
+    { "root", required_argument, NULL, OPTION_ROOT },
+    { "no-probe", no_argument, NULL, OPTION_NO_PROBE },
     { "print-config", no_argument, NULL, OPTION_PRINT },
     { "version", no_argument, NULL, OPTION_VERSION },
     { "help", no_argument, NULL, OPTION_HELP },
@@ -24,7 +34,8 @@ static const struct option long_options[] = {
 
 void options_print_help(FILE *out)
 {
-    fputs("rotad [-c FILE] [--runtime-dir DIR] [--check | --print-config]\n"
+    fputs("rotad [-c FILE] [--runtime-dir DIR]\n"
+          "rotad [-c FILE] [--root DIR] --check [--no-probe] | --print-config\n"
           "Runs periodic jobs in turn with the other devices of a fleet.\n"
           "\n"
           "  -c, --config FILE   read FILE and the jobs.d folder beside it, instead of\n"
@@ -33,6 +44,10 @@ void options_print_help(FILE *out)
           "                      $RUNTIME_DIRECTORY goes before it)\n"
           "  --check             read the configuration, probe the plugins, say what is\n"
           "                      wrong and when each job is due; exit 78 on a mistake\n"
+          "  --no-probe          load no plugin: check parameters by the descriptions\n"
+          "                      that rota-guard --describe has written\n"
+          "  --root DIR          look at the tree of another device, as a build host has\n"
+          "                      it, and at nothing of this one; as with --no-probe\n"
           "  --print-config      print the configuration with every default\n"
           "  --version           print the version\n"
           "  --help              print this\n",
@@ -67,9 +82,13 @@ static int say_unknown(const char *word)
 
 static int say_no_value(int option)
 {
-    fprintf(stderr, "rotad: %s\n",
-            option == 'c' ? "-c needs a file: -c /etc/rota/rotad.conf"
-                          : "--runtime-dir needs a folder: --runtime-dir " RUNTIME_DIR_DEFAULT);
+    const char *text = "--runtime-dir needs a folder: --runtime-dir " RUNTIME_DIR_DEFAULT;
+
+    if (option == 'c')
+        text = "-c needs a file: -c /etc/rota/rotad.conf";
+    else if (option == OPTION_ROOT)
+        text = "--root needs a folder: --root build/image";
+    fprintf(stderr, "rotad: %s\n", text);
     return EX_USAGE;
 }
 
@@ -100,6 +119,11 @@ static int take_option(struct options *o, int option, char **argv)
         return take_value('c', &o->config_file);
     case OPTION_RUNTIME_DIR:
         return take_value(OPTION_RUNTIME_DIR, &o->runtime_dir);
+    case OPTION_ROOT:
+        return take_value(OPTION_ROOT, &o->root);
+    case OPTION_NO_PROBE:
+        o->no_probe = true;
+        return 0;
     case OPTION_CHECK:
         return set_mode(o, MODE_CHECK);
     case OPTION_PRINT:
@@ -123,6 +147,18 @@ static int take_option(struct options *o, int option, char **argv)
         return say_unknown(word);
     }
     return say_unknown(argv[optind - 1]);
+}
+
+/* Options that say how to look, without one that says to look. */
+static int check_modes(const struct options *o)
+{
+    if (o->root && o->mode == MODE_RUN)
+        fputs("rotad: --root goes with --check or --print-config; write one of them too\n", stderr);
+    else if (o->no_probe && o->mode == MODE_RUN)
+        fputs("rotad: --no-probe goes with --check; write that too\n", stderr);
+    else
+        return 0;
+    return EX_USAGE;
 }
 
 /* The service manager's folder goes before the command line's: DESIGN section 8. */
@@ -167,5 +203,6 @@ int options_parse(int argc, char **argv, struct options *ret)
                 shown);
         return EX_USAGE;
     }
-    return take_environment(ret);
+    r = check_modes(ret);
+    return r != 0 ? r : take_environment(ret);
 }

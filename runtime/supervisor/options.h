@@ -2,6 +2,7 @@
  * supervisor/options.h: rotad's command line. */
 #ifndef ROTA_SUPERVISOR_OPTIONS_H
 #define ROTA_SUPERVISOR_OPTIONS_H
+#include <stdbool.h>
 #include <stdio.h>
 
 enum options_mode { MODE_RUN, MODE_CHECK, MODE_PRINT, MODE_VERSION, MODE_HELP };
@@ -9,6 +10,8 @@ enum options_mode { MODE_RUN, MODE_CHECK, MODE_PRINT, MODE_VERSION, MODE_HELP };
 struct options {
     const char *config_file; /* -c FILE; NULL: the system's places (config/config.h) */
     const char *runtime_dir; /* never NULL; points into argv, the environment or this struct */
+    const char *root;        /* --root DIR; or NULL */
+    bool no_probe;           /* --no-probe */
     enum options_mode mode;
     char runtime_dir_first[256]; /* the first folder of $RUNTIME_DIRECTORY where it is a list */
 };

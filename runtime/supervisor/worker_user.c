@@ -7,13 +7,15 @@
 
 #define WORKER_USER_DEFAULT "rota-job"
 
-static void take_own(struct worker_user *w)
+void worker_user_own(struct worker_user *ret_user)
 {
-    w->other = false;
-    if (user_by_uid(geteuid(), &w->user) == 0)
+    struct user *u = &ret_user->user;
+
+    ret_user->other = false;
+    if (user_by_uid(geteuid(), u) == 0)
         return;
-    w->user = (struct user){ .uid = geteuid(), .gid = getegid(), .home = "/" };
-    text_format(w->user.name, sizeof w->user.name, "%u", (unsigned)geteuid());
+    *u = (struct user){ .uid = geteuid(), .gid = getegid(), .home = "/" };
+    text_format(u->name, sizeof u->name, "%u", (unsigned)geteuid());
 }
 
 static int as_root(const struct config *c, struct worker_user *ret_user)
@@ -22,7 +24,7 @@ static int as_root(const struct config *c, struct worker_user *ret_user)
     int r = user_by_name(wanted, &ret_user->user);
 
     if (r == -ENOENT && !c->job_user) {
-        take_own(ret_user);
+        worker_user_own(ret_user);
         return 0;
     }
     ret_user->other = r == 0 && ret_user->user.uid != 0;
@@ -33,7 +35,7 @@ int worker_user_find(const struct config *c, struct worker_user *ret_user)
 {
     if (geteuid() == 0)
         return as_root(c, ret_user);
-    take_own(ret_user);
+    worker_user_own(ret_user);
     return 0;
 }
 

@@ -16,6 +16,8 @@ struct worker_user {
  * that was named is not there, or -errno where /etc/passwd cannot be read: then no job may start,
  * since it would have rotad's rights. */
 int worker_user_find(const struct config *c, struct worker_user *ret_user);
+/* rotad's own, in any case. */
+void worker_user_own(struct worker_user *ret_user);
 /* Says in the journal where it is rotad's own against what was meant. */
 void worker_user_say(const struct config *c, const struct worker_user *w);
 #endif

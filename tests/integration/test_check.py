@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """rotad --check and --print-config: what they say, where, with which exit status, and that they leave nothing."""
+import datetime
 import os
 import re
 import shutil
@@ -330,6 +331,176 @@ def test_print_config_with_mistakes(conf):
     broken = rotad(conf("jobs = {\n"), "--print-config")
     assert (broken.returncode, broken.stdout) == (CONFIG, "")
     assert broken.stderr.startswith("rotad.conf:")
+
+
+def cron_job(name, cron, zone="UTC", more=""):
+    return (f'{name} = {{ plugin = "good"; cron = "{cron}"; timezone = "{zone}"; worst_case = "10s"; {more} '
+            f'params = {{ text = "x"; }}; }};\n')
+
+
+def turns(done):
+    """What --check says of each job's turns."""
+    return dict(re.findall(r"^(\w+)\n(?:  (?!next).*\n)*  next +(.*)$", done.stdout, re.M))
+
+
+def last_sunday(month):
+    """The next last Sunday of a month of 31 days, at least a day away."""
+    tomorrow = datetime.date.today() + datetime.timedelta(days=1)
+    for year in tomorrow.year, tomorrow.year + 1:
+        day = datetime.date(year, month, 31)
+        day -= datetime.timedelta(days=(day.weekday() + 1) % 7)
+        if day > tomorrow:
+            return day
+
+
+def test_cron_turns_are_in_the_zone(conf):
+    new_year = datetime.date.today().year + 1
+    done = rotad(conf(jobs(cron_job("berlin", "30 2 1 1 *", "Europe/Berlin"),
+                           cron_job("utc", "0 0 1 1 *"))), "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    assert done.stdout.startswith(
+        "Turns are in each job's time zone, else in UTC, by this device's own clock.\n\n"
+        "berlin\n  schedule  30 2 1 1 * Europe/Berlin\n  next ")
+    assert turns(done) == {
+        "berlin": ", ".join(f"{new_year + i}-01-01 02:30" for i in range(3)),
+        "utc": ", ".join(f"{new_year + i}-01-01 00:00" for i in range(3)),
+    }
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+def test_turns_at_a_change_of_the_clock(conf):
+    spring, autumn = last_sunday(3), last_sunday(10)
+    done = rotad(conf(jobs(
+        cron_job("gap", f"30 2 {spring.day} 3 *", "Europe/Berlin"),
+        cron_job("fixed", f"30 2,3 {autumn.day} 10 *", "Europe/Berlin"),
+        cron_job("steps", f"30 2-23/1 {autumn.day} 10 *", "Europe/Berlin"))), "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    said = turns(done)
+    assert said["gap"].startswith(f"{spring} 03:00 (moved), ")
+    assert said["fixed"].startswith(f"{autumn} 02:30, 03:30, ")
+    assert said["steps"] == f"{autumn} 02:30, 02:30 (again), 03:30"
+
+
+def test_jobs_that_do_not_run_here(conf):
+    path = conf(jobs(job("alpha", more='devices = "door-*";', plugin="absent"),
+                     job("beta", more="enabled = false;"), job("gamma", more='devices = "gate-?";')))
+    done = rotad(path, "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    assert re.search(r"^alpha\n  devices   none of its patterns matches this device, gate-1\n  next ",
+                     done.stdout, re.M), done.stdout
+    assert re.search(r"^beta\n  disabled  never run, since enabled is false\n  next ", done.stdout, re.M)
+    assert re.search(r"^gamma\n  next ", done.stdout, re.M)
+    assert done.stdout.endswith("rotad.conf: 3 jobs, all good, 1 disabled, 1 on other devices\n")
+
+
+def test_a_disabled_job_is_checked(conf):
+    done = rotad(conf(jobs(job("alpha", more="enabled = false;", params='text = "!";'))), "--check")
+    assert done.returncode == CONFIG
+    assert "text begins with an exclamation mark" in done.stderr
+
+
+def test_one_device_alone(conf):
+    done = rotad(conf(jobs(job("alpha")), head='store = "local"; device = "d";\n\n\n'
+                                               'plugin_dir = "{plugins}";\n'), "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    assert "  takeover  none: this device alone\n" in done.stdout
+
+
+def test_a_file_for_a_newer_rota(conf):
+    done = rotad(conf(jobs(job("alpha", worst="10")), head='later = 1;\nrequires = "9999.0";\n'), "--check")
+    assert done.returncode == CONFIG
+    assert re.fullmatch(r"rotad\.conf:2: this file needs rota 9999\.0; this is [\d.]+\n", done.stderr)
+
+
+@pytest.fixture(scope="session")
+def description(plugins):
+    """What the plugin `good` says of itself."""
+    return subprocess.run([GUARD, "--describe", plugins / "good.so"], text=True, check=True,
+                          capture_output=True).stdout
+
+
+def test_no_probe_loads_nothing(conf, plugins, description):
+    path = conf(jobs(job("alpha", "dies", params=""), job("beta", "hangs"), job("gamma", "hangs"),
+                     job("delta", "lacks", params='text = "!";')))
+    made = [plugins / "dies.description", plugins / "lacks.description"]
+    for file in made:
+        file.write_text(description)
+    try:
+        done = rotad(path, "--check", "--no-probe")
+    finally:
+        for file in made:
+            file.unlink()
+    assert done.returncode == CONFIG
+    alpha, beta = done.stderr.splitlines()
+    assert alpha.startswith("rotad.conf:6: job 'alpha': ") and "text" in alpha
+    assert beta == (f"rotad.conf:7: job 'beta': plugin 'hangs': its parameters were not checked, for any job: "
+                    f"there is no {plugins}/hangs.description; write it on the device with rota-guard "
+                    f"--describe {plugins}/hangs.so > {plugins}/hangs.description (a warning)")
+    assert re.findall(r"^\w+$", done.stdout, re.M) == ["beta", "delta", "gamma"]
+
+
+@pytest.fixture
+def tree(tmp_path, description):
+    """The tree of another device, whose plugin is for another machine."""
+    root = tmp_path / "tree"
+    library = root / "usr/lib/rota"
+    library.mkdir(parents=True)
+    (library / "good-1.so").write_bytes(b"\x7fELF of another machine")
+    (library / "good.so").symlink_to("/usr/lib/rota/good-1.so")
+    (library / "good.description").write_text(description)
+    (root / "etc/rota").mkdir(parents=True)
+    (root / "etc/rota/rotad.conf").write_text(
+        'prefix = "acme:"; redis = { address = "unix:/nonexistent/redis.sock"; };\n'
+        'plugin_dir = "/usr/lib/rota"; device = "gate-%m";\n' +
+        jobs(job("alpha"), job("beta", params='text = "x"; pause = "2m";'),
+             job("gamma", more='devices = "door-*";')))
+    return root
+
+
+def look(tree, *args):
+    return subprocess.run([ROTAD, "--root", tree.name, *args], cwd=tree.parent, text=True, timeout=60,
+                          capture_output=True)
+
+
+def test_the_tree_of_another_device(tree):
+    done = look(tree, "--check")
+    assert done.returncode == CONFIG
+    assert re.fullmatch(rf"{tree}/etc/rota/rotad\.conf:5: job 'beta': .*pause.*\n", done.stderr), done.stderr
+    assert done.stdout.startswith(
+        'The device makes its name itself, from "gate-%m": jobs are checked for any name.\n\n')
+    assert re.findall(r"^\w+$", done.stdout, re.M) == ["alpha", "gamma"]
+    printed = look(tree, "--print-config")
+    assert (printed.returncode, printed.stderr) == (OK, "")
+    assert 'device = "gate-%m";\n' in printed.stdout
+    other = tree / "srv/other.conf"
+    other.parent.mkdir()
+    other.write_text("max_running = 7;\n")
+    assert "max_running = 7;" in look(tree, "-c", "/srv/other.conf", "--print-config").stdout
+
+
+def test_a_tree_that_is_none(tmp_path):
+    (tmp_path / "file").touch()
+    for name, said in ("absent", "No such file or directory"), ("file", "Not a directory"):
+        done = look(tmp_path / name, "--check")
+        assert (done.returncode, done.stdout) == (USAGE, "")
+        assert done.stderr == f"rotad: --root {name}: {said}\n"
+
+
+@pytest.mark.parametrize("content, said", [
+    ("0123456789abcdef0123456789abcdef\n", "a machine-id for this boot only"),
+    ("uninitialized\n", "no machine-id"),
+])
+def test_a_machine_id_that_does_not_stay(conf, content, said):
+    """Mounted over the file, in a name space of its own, as systemd does where /etc cannot be written."""
+    path = conf(jobs(job("alpha")), head=HEAD.replace('device = "gate-1";', ""))
+    script = (f'mount -t tmpfs none /run && printf "{content}" > /run/machine-id && '
+              f'mount --bind /run/machine-id /etc/machine-id || exit 99; exec {ROTAD} -c {path} --check')
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], text=True, capture_output=True, timeout=60)
+    if done.returncode in (1, 99):
+        pytest.skip("mounting takes root")
+    assert done.returncode == OK
+    assert done.stderr == (f"{path}: /etc/machine-id holds {said}, so that this device's name changes at each "
+                           'boot; write for example device = "gate-0007" (a warning)\n')
 
 
 def test_bad_usage(conf):

@@ -268,6 +268,9 @@ static void test_fixed_change(void **state)
         { "prefix = \"a:\"; redis = { address = \"127.0.0.1:6379\"; backoff_max = \"2s\"; };",
           "redis.backoff_max" },
         { "prefix = \"a:\";", "redis.address" },
+        { "prefix = \"a:\"; redis = { address = \"127.0.0.1:6379\"; }; store = \"local\";",
+          "store" },
+        { "prefix = \"a:\"; redis = { address = \"127.0.0.1:6379\"; }; requires = \"0.0\";", NULL },
     };
     struct config *c = place_load_text(*state, SERVER);
 

@@ -18,6 +18,11 @@ static const char text[] =
     "  a = { plugin = \"/bin/sh\"; every = \"5m\"; worst_case = \"10s\"; attempts = 010;\n"
     "    params = { t = \"x\"; n = 1.5; b = true; l = [ \"a\", \"b\" ]; }; };\n"
     "  b = { plugin = \"exec\"; every = \"1h\"; worst_case = 10; };\n"
+    "  c = { plugin = \"/bin/sh\"; cron = \"@daily\"; timezone = \"Europe/Berlin\"; worst_case = "
+    "\"10s\";\n"
+    "    was = \"a\"; devices = [ \"gate-*\", \"x\" ]; };\n"
+    "  d = { plugin = \"/bin/sh\"; cron = \"@daily\"; timezone = \"Nowhere\"; worst_case = "
+    "\"10s\"; };\n"
     "};\n";
 
 void *__real_malloc(size_t size);
@@ -97,9 +102,11 @@ int __wrap___vasprintf_chk(char **ret, int flag, const char *format, va_list arg
 }
 
 /* The result of a load whose allocation number `point` fails; *ret_reached: there was one. */
-static int load_until(const struct place *p, int point, bool *ret_reached)
+static int load_until(const struct place *p, bool rooted, int point, bool *ret_reached)
 {
-    struct config_source source = { .file = place_path(p, "rotad.conf") };
+    struct config_source source = { .file = rooted ? "/rotad.conf" : place_path(p, "rotad.conf"),
+                                    .root = rooted ? p->folder : NULL,
+                                    .described = rooted };
     struct config *c = NULL;
     int result;
 
@@ -113,15 +120,13 @@ static int load_until(const struct place *p, int point, bool *ret_reached)
     return result;
 }
 
-static void test_each_allocation(void **state)
+static void fail_each_allocation(const struct place *p, bool rooted)
 {
     int forgiven = 0, point = 0;
     bool reached = true;
 
-    place_write(*state, "rotad.conf", text);
-    place_write(*state, "jobs.d/a.conf", "jobs = { a = { }; };");
     for (; reached && point < POINTS_MAX; point++) {
-        int result = load_until(*state, point, &reached);
+        int result = load_until(p, rooted, point, &reached);
 
         assert_true(result == 0 || result == -ENOMEM);
         forgiven += reached && result == 0;
@@ -129,6 +134,16 @@ static void test_each_allocation(void **state)
     assert_true(point > 100 && point < POINTS_MAX);
     /* "did you mean" may be left out, once for each of the two names that are looked up. */
     assert_in_range(forgiven, 0, 2);
+}
+
+static void test_each_allocation(void **state)
+{
+    place_write(*state, "rotad.conf", text);
+    place_write(*state, "jobs.d/a.conf", "jobs = { a = { }; };");
+    place_write(*state, "bin/sh", "");
+    place_write(*state, "bin/sh.description", "");
+    fail_each_allocation(*state, false);
+    fail_each_allocation(*state, true);
 }
 
 int main(void)

@@ -20,6 +20,10 @@ static const char seed_text[] =
     "attempts = 010;\n"
     "    params = { t = \"x\\n\\x41\\\\\" \"more\"; n = -1.5e3; i = 3000000000; b = true; l = [ "
     "\"a\", \"b\" ]; }; };\n"
+    "  c = { plugin = \"/bin/true\"; cron = \"*/5 2-4 * jan-mar 1,7\"; timezone = "
+    "\"Europe/Berlin\"; "
+    "was = \"z\";\n"
+    "    worst_case = \"10s\"; devices = [ \"gate-*\", \"?\" ]; enabled = false; };\n"
     "  b : { plugin = \"exec\", every = \"1h\"; worst_case = 10; first = \"now\"; lease = \"46s\" "
     "};\n"
     "}; // end\n";

@@ -131,7 +131,7 @@ char *place_problems(const struct place *p, const struct config *c)
         const struct problem *problem = &c->problems.items[i];
         char *text;
 
-        if (strncmp(problem->text, "/etc/machine-id holds no", 24) == 0)
+        if (strncmp(problem->text, "/etc/machine-id holds ", 22) == 0)
             continue; /* true of this machine, not of the file */
         text = config_problem_text(problem);
         assert_non_null(text);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "supervisor/check_jobs.h"
+
+#include "base/units.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define TURNS_SHOWN 3
+
+struct shown_turn {
+    int64_t local_ms; /* by the clocks of the job's zone */
+    const char *mark; /* how it differs from what cron says, with a space before it; or "" */
+};
+
+/* Rounded down. */
+static int64_t divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* Whether the clocks of the zone have shown this time before, since they were put back. */
+static bool comes_again(const struct zone *zone, int64_t at)
+{
+    int64_t from, until, unused;
+    int32_t offset = zone_offset(zone, at, &from, &until);
+
+    return from != INT64_MIN && at - from < zone_offset(zone, from - 1, &unused, &until) - offset;
+}
+
+static struct shown_turn show(const struct schedule *s, struct wall turn)
+{
+    int64_t at = divide(turn.ms, SECOND_MS), from, until, minute;
+    struct shown_turn shown = { turn.ms, "" };
+
+    if (s->every_ms > 0 || !s->zone)
+        return shown;
+    shown.local_ms += zone_offset(s->zone, at, &from, &until) * SECOND_MS;
+    minute = divide(shown.local_ms, MINUTE_MS);
+    if (cron_first(&s->cron, minute, minute + 1) != minute)
+        shown.mark = " (moved)";
+    else if (comes_again(s->zone, at))
+        shown.mark = " (again)";
+    return shown;
+}
+
+/* As coarse as all three turns allow: "02:30", "02:30:05" or "02:30:05.250". */
+static void print_clock(const struct tm *tm, int64_t ms, int64_t finest_ms)
+{
+    printf("%02d:%02d", tm->tm_hour, tm->tm_min);
+    if (finest_ms % MINUTE_MS != 0)
+        printf(":%02d", tm->tm_sec);
+    if (finest_ms % SECOND_MS != 0)
+        printf(".%03d", (int)(ms % SECOND_MS));
+}
+
+/* Each turn by its clock time, with the date where it is another than the one before. */
+static void print_turns(const struct schedule *schedule, struct wall now)
+{
+    struct shown_turn turns[TURNS_SHOWN];
+    int64_t finest_ms = 0;
+    int day = -1, year = 0;
+
+    for (int i = 0; i < TURNS_SHOWN; i++) {
+        now = schedule_next(schedule, now);
+        turns[i] = show(schedule, now);
+        if (turns[i].local_ms % SECOND_MS != 0 ||
+            (finest_ms == 0 && turns[i].local_ms % MINUTE_MS != 0))
+            finest_ms = turns[i].local_ms;
+    }
+    fputs("  next      ", stdout);
+    for (int i = 0; i < TURNS_SHOWN; i++) {
+        time_t seconds = (time_t)divide(turns[i].local_ms, SECOND_MS);
+        struct tm tm;
+
+        if (!gmtime_r(&seconds, &tm))
+            break;
+        fputs(i == 0 ? "" : ", ", stdout);
+        if (tm.tm_yday != day || tm.tm_year != year)
+            printf("%04d-%02d-%02d ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+        print_clock(&tm, turns[i].local_ms, finest_ms);
+        fputs(turns[i].mark, stdout);
+        day = tm.tm_yday;
+        year = tm.tm_year;
+    }
+    fputs("\n", stdout);
+}
+
+static void print_timing(const struct job_spec *spec)
+{
+    const struct timing *t = &spec->timing;
+    char worst[UNITS_SIZE], lease[UNITS_SIZE], grace[UNITS_SIZE], renew[UNITS_SIZE];
+
+    printf("  timing    worst case %s, lease %s, grace %s, ",
+           units_say_duration(t->worst_case_ms, worst, sizeof(worst)),
+           units_say_duration(t->lease_ms, lease, sizeof(lease)),
+           units_say_duration(t->stop_grace_ms, grace, sizeof(grace)));
+    if (t->renew_ms > 0)
+        printf("renewed every %s\n", units_say_duration(t->renew_ms, renew, sizeof(renew)));
+    else
+        printf("never renewed\n");
+}
+
+static void print_takeover(const struct config *c, const struct job_spec *spec)
+{
+    int64_t within_ms = timing_takeover_ms(&spec->timing, spec->splay_ms);
+    char within[UNITS_SIZE];
+
+    units_say_duration(within_ms, within, sizeof(within));
+    if (c->store == CONFIG_STORE_LOCAL)
+        puts("  takeover  none: this device alone");
+    else if (spec->attempts == 1)
+        puts("  takeover  none: after a crash the turn is not tried again (attempts = 1)");
+    else if (within_ms >= schedule_period_ms(&spec->schedule))
+        printf("  takeover  none: the next turn comes first; after a crash within %s\n", within);
+    else
+        printf("  takeover  a crash is taken over within %s, %u attempts in all\n", within,
+               spec->attempts);
+}
+
+/* What keeps the job from running here, and when it is due where it does. */
+static void print_place(const struct config *c, const struct job_config *job)
+{
+    if (!job->enabled)
+        puts("  disabled  never run, since enabled is false");
+    if (job->elsewhere)
+        printf("  devices   none of its patterns matches this device, %s\n", c->device);
+    if (job->cron)
+        printf("  schedule  %s %s\n", job->cron, job->timezone);
+}
+
+static bool has_zone(const struct config *c)
+{
+    for (size_t i = 0; i < c->job_count; i++)
+        if (!c->jobs[i].invalid && c->jobs[i].spec.schedule.zone)
+            return true;
+    return false;
+}
+
+void check_jobs_print(const struct config *c)
+{
+    struct timespec ts;
+    struct wall now;
+    bool any = false;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    now.ms = ts.tv_sec * SECOND_MS + ts.tv_nsec / 1000000;
+    for (size_t i = 0; i < c->job_count; i++) {
+        const struct job_config *job = &c->jobs[i];
+
+        if (job->invalid)
+            continue;
+        if (!any)
+            puts(has_zone(c) ? "Turns are in each job's time zone, else in UTC, by this device's "
+                               "own clock.\n"
+                             : "Turns are in UTC, by this device's own clock.\n");
+        any = true;
+        puts(job->name);
+        print_place(c, job);
+        print_turns(&job->spec.schedule, now);
+        print_timing(&job->spec);
+        print_takeover(c, &job->spec);
+        puts("");
+    }
+}
