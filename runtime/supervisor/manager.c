@@ -122,6 +122,7 @@ static int on_after(sd_event_source *source, void *userdata)
 
     (void)source;
     manager_settle(m);
+    fleet_settle_timer(&m->fleet);
     manager_update_status(m);
     return 0;
 }
@@ -146,7 +147,7 @@ static int add_sources(struct manager *m)
     int rc = add_signals(m);
 
     if (rc >= 0)
-        rc = manager_fleet_timer(m);
+        rc = manager_add_timer(m);
     if (rc >= 0)
         rc = sd_event_add_post(m->event, &m->after, on_after, m);
     if (rc >= 0)
@@ -188,10 +189,12 @@ void manager_done(struct manager *m)
     reload_free(m->reload);
     manager_free_jobs(m);
     fleet_done(&m->fleet);
+    words_fault_forget(&m->fault);
     redis_store_free(m->store);
+    local_store_free(m->local);
     resolver_done(&m->resolver);
     health_free(m->health);
-    sd_event_source_disable_unref(m->fleet_timer);
+    sd_event_source_disable_unref(m->timer);
     sd_event_source_disable_unref(m->stop_timer);
     sd_event_source_disable_unref(m->after);
     if (m->generation)
@@ -214,8 +217,10 @@ static bool is_told_with_job(const struct config *c, const struct problem *p)
         const struct job_config *job = &c->jobs[i];
         char start[JOB_NAME_MAX + 16];
 
+        if (!job->invalid || !job->invalid_why)
+            continue;
         text_format(start, sizeof start, "job '%s': ", job->name);
-        if (job->invalid && job->invalid_why && strncmp(p->text, start, strlen(start)) == 0 &&
+        if (strncmp(p->text, start, strlen(start)) == 0 &&
             ends_with(job->invalid_why, p->text + strlen(start)))
             return true;
     }
@@ -227,7 +232,7 @@ static size_t count_good(const struct config *c)
     size_t good = 0;
 
     for (size_t i = 0; i < c->job_count; i++)
-        good += !c->jobs[i].invalid;
+        good += config_job_runs(&c->jobs[i]);
     return good;
 }
 
@@ -266,7 +271,7 @@ static void on_probed(void *context, struct config *config)
     probe_free(m->probe);
     m->probe = NULL;
     m->began = true;
-    m->jobs_stale = m->status_stale = true;
+    m->jobs_stale = m->jobs_missing = m->status_stale = true;
     manager_say_problems(config);
     if (m->reload_again)
         manager_reload(m);
@@ -380,7 +385,7 @@ static void take_new_config(struct manager *m)
         return;
     }
     /* Before the first job nothing of it is in use. */
-    fixed = m->store ? config_fixed_change(m->generation->config, config) : NULL;
+    fixed = manager_has_store(m) ? config_fixed_change(m->generation->config, config) : NULL;
     if (config->problems.errors > 0)
         journal_log(LOG_ERR, NULL,
                     "reload: the files have changed meanwhile; the old configuration stays");
@@ -397,7 +402,7 @@ static void take_new_config(struct manager *m)
     m->fleet.slots = m->generation->config->max_running;
     fleet_slot_freed(&m->fleet, clock_boot());
     journal_set_level(m->generation->config->log_level);
-    m->jobs_stale = true;
+    m->jobs_stale = m->jobs_missing = true;
     journal_log(LOG_NOTICE, NULL, "reloaded: %zu job%s", m->generation->config->job_count,
                 m->generation->config->job_count == 1 ? "" : "s");
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * supervisor/manager.h: the running rotad: jobs, their runs, the store, the children, in one event
- * loop. manager.c owns them and takes signals; manager_port.c is the core's way out; manager_jobs.c
- * keeps the set of jobs; manager_status.c says how it is; reload.c reads a new configuration. */
+ * loop. manager.c owns them and takes signals; manager_port.c is the core's way out;
+ * manager_store.c is what keeps the turns; manager_jobs.c keeps the set of jobs; manager_status.c
+ * says how it is; reload.c reads a new configuration. */
 #ifndef ROTA_SUPERVISOR_MANAGER_H
 #define ROTA_SUPERVISOR_MANAGER_H
 #include "config/config.h"
 #include "core/job.h"
 #include "redis/store.h"
 #include "supervisor/health.h"
+#include "supervisor/local.h"
 #include "supervisor/options.h"
 #include "supervisor/probe.h"
 #include "supervisor/resolver.h"
@@ -35,12 +37,10 @@ struct generation {
 /* A job of this device, with what belongs to it outside the core. */
 struct device_job {
     struct job job; /* first: the core's pointer is ours */
-    struct manager *manager;
     struct device_job *next;
     struct generation *generation;
     const struct job_config *config; /* in `generation` */
-    sd_event_source *timer;
-    struct run *run; /* the newest; NULL where there is none */
+    struct run *run;                 /* the newest; NULL where there is none */
     struct words_fault fault;
 };
 
@@ -56,12 +56,13 @@ struct manager {
     struct generation *generation; /* the present one */
     struct core_port port;
     struct fleet fleet;
-    sd_event_source *fleet_timer;
-    struct redis_store *store; /* NULL while there was never a job */
+    sd_event_source *timer;    /* the one of the fleet and its jobs */
+    struct redis_store *store; /* at most one of these two; neither while there was never a job */
+    struct local_store *local;
     struct resolver resolver;
     struct words_fault_link link_words;
     struct words_fault fault; /* of all jobs */
-    struct device_job *jobs;
+    struct device_job *jobs;  /* in order of name, as in the configuration */
     struct run_entry *runs;
     struct probe *probe;
     struct reload *reload;
@@ -76,6 +77,7 @@ struct manager {
     bool reload_again;   /* asked for while one was under way */
     struct boot stop_at; /* the loop ends then, whatever is left */
     bool jobs_stale;     /* manager_settle() has something to do */
+    bool jobs_missing;   /* and jobs of the configuration may not be there yet */
     bool status_stale;
 };
 
@@ -108,13 +110,17 @@ void manager_say_problems(const struct config *c);
 void manager_port_init(struct manager *m);
 bool manager_is_ours(void *context, pid_t pid);
 void manager_run_over(void *context, struct run *run);
-int manager_job_timer(struct device_job *d);
-int manager_fleet_timer(struct manager *m);
+int manager_add_timer(struct manager *m);
 /* As whom workers and probes run, found and said once. 0 or -errno: then no plugin is loaded. */
 int manager_find_user(struct manager *m);
+
+/* manager_store.c: the store, by the configuration. */
+bool manager_has_store(const struct manager *m);
 /* The store and the workers' user, if they are not there yet: with the first job, so that no jobs
  * means no traffic. */
 int manager_prepare(struct manager *m);
+void manager_submit(void *context, struct store_call *call, bool urgent);
+void manager_cancel(void *context, struct store_call *call);
 
 /* manager_status.c: one line for people, when something has changed. */
 void manager_update_status(struct manager *m);

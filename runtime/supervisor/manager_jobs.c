@@ -17,61 +17,54 @@ static void generation_release(struct manager *m, struct generation *g)
     free(g);
 }
 
-static void device_job_free(struct device_job *d)
+static void device_job_free(struct manager *m, struct device_job *d)
 {
-    struct device_job **at = &d->manager->jobs;
+    struct device_job **at = &m->jobs;
 
     while (*at != d)
         at = &(*at)->next;
     *at = d->next;
+    m->jobs_missing = true; /* one that was changed comes again */
     job_done(&d->job);
-    sd_event_source_disable_unref(d->timer);
-    generation_release(d->manager, d->generation);
+    if (m->local)
+        local_store_close(m->local, d->config->spec.key);
+    words_fault_forget(&d->fault);
+    generation_release(m, d->generation);
     free(d);
 }
 
-static struct device_job *find(const struct manager *m, const char *name)
-{
-    struct device_job *d = m->jobs;
-
-    while (d && strcmp(d->config->name, name) != 0)
-        d = d->next;
-    return d;
-}
-
-static int create(struct manager *m, const struct job_config *config)
+/* At the place in the list where it belongs. */
+static int create(struct manager *m, struct device_job **at, const struct job_config *config)
 {
     struct device_job *d = calloc(1, sizeof *d);
-    int rc;
+    int rc = d ? 0 : -ENOMEM;
 
-    if (!d)
-        return -ENOMEM;
-    d->manager = m;
-    d->config = config;
-    rc = manager_job_timer(d);
+    if (rc >= 0 && m->local)
+        rc = local_store_open(m->local, config->spec.key);
     if (rc < 0) {
         free(d);
         return rc;
     }
+    d->config = config;
     d->generation = m->generation;
     d->generation->users++;
     job_init(&d->job, &m->fleet, &config->spec);
-    d->next = m->jobs;
-    m->jobs = d;
+    d->next = *at;
+    *at = d;
     job_begin(&d->job, clock_boot());
     return 0;
 }
 
 /* An unchanged job moves over to the present configuration as it is; a changed or removed one takes
  * no more turns, and its run goes on to the end. */
-static void follow(struct device_job *d)
+static void follow(struct manager *m, struct device_job *d)
 {
-    struct manager *m = d->manager;
-    const struct job_config *now = config_find_job(m->generation->config, d->config->name);
+    const struct job_config *now;
 
     if (d->generation == m->generation)
         return;
-    if (!now || now->invalid || !config_job_equal(d->config, now)) {
+    now = config_find_job(m->generation->config, d->config->name);
+    if (!now || !config_job_runs(now) || !config_job_equal(d->config, now)) {
         if (!d->job.leaving)
             job_leave(&d->job, clock_boot(), false);
         return;
@@ -86,9 +79,9 @@ static void follow(struct device_job *d)
 }
 
 /* An older run's guard may outlive a newer run. */
-static bool has_run(const struct device_job *d)
+static bool has_run(const struct manager *m, const struct device_job *d)
 {
-    for (const struct run_entry *e = d->manager->runs; e; e = e->next)
+    for (const struct run_entry *e = m->runs; e; e = e->next)
         if (e->owner == d)
             return true;
     return false;
@@ -100,26 +93,39 @@ static void remove_those_off(struct manager *m)
 
     for (struct device_job *d = m->jobs; d; d = next) {
         next = d->next;
-        follow(d);
-        if (d->job.state == JOB_OFF && !has_run(d))
-            device_job_free(d);
+        follow(m, d);
+        if (d->job.state == JOB_OFF && !has_run(m, d))
+            device_job_free(m, d);
     }
+}
+
+/* Moves *at on to the job of that name, or to where it would be: both lists are in order of name.
+ */
+static bool is_there(struct device_job ***at, const char *name)
+{
+    int order = -1;
+
+    while (**at && (order = strcmp((**at)->config->name, name)) < 0)
+        *at = &(**at)->next;
+    return **at && order == 0;
 }
 
 static void add_those_missing(struct manager *m)
 {
     struct config *c = m->generation->config;
+    struct device_job **at = &m->jobs;
     bool added = false;
     int rc;
 
+    m->jobs_missing = false;
     for (size_t i = 0; i < c->job_count; i++) {
         struct job_config *config = &c->jobs[i];
 
-        if (config->invalid || find(m, config->name))
+        if (!config_job_runs(config) || is_there(&at, config->name))
             continue;
         rc = manager_prepare(m);
         if (rc >= 0)
-            rc = create(m, config);
+            rc = create(m, at, config);
         added = added || rc >= 0;
         if (rc >= 0)
             continue;
@@ -159,7 +165,7 @@ void manager_settle(struct manager *m)
     m->jobs_stale = false;
     remove_those_off(m);
     if (!m->stopping) {
-        if (m->began)
+        if (m->began && m->jobs_missing)
             add_those_missing(m);
         return;
     }
@@ -177,6 +183,6 @@ void manager_free_jobs(struct manager *m)
         manager_run_over(m, m->runs->run);
     for (struct device_job *d = m->jobs; d; d = next) {
         next = d->next;
-        device_job_free(d);
+        device_job_free(m, d);
     }
 }

@@ -5,19 +5,20 @@
 #include "base/units.h"
 #include "supervisor/clock.h"
 #include "supervisor/manager.h"
+#include "supervisor/words_clock.h"
 #include <stdio.h>
 #include <string.h>
 
 struct summary {
-    size_t jobs, invalid, running, stuck;
+    size_t jobs, invalid, disabled, elsewhere, running, stuck, no_clock;
     const char *wrong;              /* one of those that are invalid */
     const struct device_job *runs;  /* one of those that run */
     const struct device_job *stays; /* one of those that are stuck */
-    const struct device_job *next;  /* whose next turn comes first */
+    const struct device_job *next;  /* which asks for its next turn first */
     struct wall next_at;
 };
 
-static void add_job(struct summary *s, const struct device_job *d, struct boot now)
+static void add_job(struct summary *s, const struct device_job *d)
 {
     const struct job *j = &d->job;
 
@@ -29,11 +30,23 @@ static void add_job(struct summary *s, const struct device_job *d, struct boot n
         s->stuck++;
         s->stays = d;
     }
+    s->no_clock += j->state == JOB_NO_CLOCK;
     if (j->state != JOB_WAITING)
         return;
-    if (!s->next || job_next_turn(j, now).ms < s->next_at.ms) {
+    /* By the instant that it waits for, which is there; its turn costs some arithmetic. */
+    if (!s->next || j->armed.ms < s->next->job.armed.ms)
         s->next = d;
-        s->next_at = job_next_turn(j, now);
+}
+
+static void add_config(struct summary *s, const struct job_config *config)
+{
+    if (config->invalid) {
+        s->invalid++;
+        s->wrong = config->name;
+    } else if (!config->enabled) {
+        s->disabled++;
+    } else if (config->elsewhere) {
+        s->elsewhere++;
     }
 }
 
@@ -42,24 +55,22 @@ static struct summary sum_up(const struct manager *m, struct boot now)
     const struct config *c = m->generation->config;
     struct summary s = { .jobs = c->job_count };
 
-    for (size_t i = 0; i < c->job_count; i++) {
-        if (!c->jobs[i].invalid)
-            continue;
-        s.invalid++;
-        s.wrong = c->jobs[i].name;
-    }
+    for (size_t i = 0; i < c->job_count; i++)
+        add_config(&s, &c->jobs[i]);
     for (const struct device_job *d = m->jobs; d; d = d->next)
-        add_job(&s, d, now);
+        add_job(&s, d);
+    if (s.next)
+        s.next_at = job_next_turn(&s.next->job, now);
     return s;
 }
 
 /* A fault that a working connection shows, of all jobs or of one; NULL: none. */
 static const char *fault_words(const struct manager *m)
 {
-    if (m->fault.said)
+    if (m->fault.text)
         return m->fault.text;
     for (const struct device_job *d = m->jobs; d; d = d->next)
-        if (d->fault.said)
+        if (d->fault.text)
             return d->fault.text;
     return NULL;
 }
@@ -94,6 +105,27 @@ static const char *redis_words(const struct manager *m, struct boot now, char *b
     return buf;
 }
 
+static const char *local_words(const struct manager *m, char *buf, size_t size)
+{
+    const struct device_clock *c = local_store_clock(m->local);
+    char doubt[128];
+
+    if (!c->doubted)
+        return "local, this device alone";
+    words_clock_doubt(c, doubt, sizeof doubt);
+    text_format(buf, size, "local, this device alone; %s", doubt);
+    return buf;
+}
+
+static const char *store_words(const struct manager *m, struct boot now, char *buf, size_t size)
+{
+    if (!m->began)
+        return "plugins are being probed";
+    if (m->local)
+        return local_words(m, buf, size);
+    return m->store ? redis_words(m, now, buf, size) : "nothing runs here";
+}
+
 /* A file whose jobs could not be read: they are in no count. */
 static const char *unread_file(const struct config *c)
 {
@@ -107,12 +139,44 @@ static const char *unread_file(const struct config *c)
     return NULL;
 }
 
+/* Those that do not run here, and why; "" where all do. */
+static void write_idle(const struct summary *s, char *text, size_t size)
+{
+    char invalid[128] = "", disabled[32] = "", elsewhere[48] = "";
+
+    if (s->invalid)
+        text_format(invalid, sizeof invalid, ", %zu invalid (%s%s)", s->invalid, s->wrong,
+                    s->invalid > 1 ? ", ..." : "");
+    if (s->disabled)
+        text_format(disabled, sizeof disabled, ", %zu disabled", s->disabled);
+    if (s->elsewhere)
+        text_format(elsewhere, sizeof elsewhere, ", %zu on other devices", s->elsewhere);
+    text_format(text, size, "%s%s%s", invalid, disabled, elsewhere);
+}
+
+/* Those that run, or would. */
+static void write_busy(const struct summary *s, const struct manager *m, char *text, size_t size)
+{
+    char running[128] = "", stuck[128] = "", no_clock[64] = "";
+
+    if (s->running)
+        text_format(running, sizeof running, ", %zu running (%s%s)", s->running,
+                    s->runs->config->name, s->running > 1 ? ", ..." : "");
+    if (s->stuck)
+        text_format(stuck, sizeof stuck, ", %zu stuck (%s%s cannot be killed)", s->stuck,
+                    s->stays->config->name, s->stuck > 1 ? ", ..." : "");
+    if (s->no_clock)
+        text_format(no_clock, sizeof no_clock, ", %zu wait%s for the %s", s->no_clock,
+                    s->no_clock == 1 ? "s" : "", m->local ? "clock" : "fleet's clock");
+    text_format(text, size, "%s%s%s", running, stuck, no_clock);
+}
+
 static void write_status(const struct manager *m, char *text, size_t size)
 {
     struct boot now = clock_boot();
     struct summary s = sum_up(m, now);
-    char invalid[160] = "", running[160] = "", stuck[160] = "", next[160] = "";
-    char at[WORDS_INSTANT_SIZE], redis[256], unread[96] = "";
+    char idle[224], busy[320], unread[96] = "", next[128] = "";
+    char at[WORDS_INSTANT_SIZE], store[256];
     const char *file = unread_file(m->generation->config);
 
     if (file)
@@ -121,21 +185,13 @@ static void write_status(const struct manager *m, char *text, size_t size)
         text_format(text, size, "no jobs%s%s", file ? "" : " yet", unread);
         return;
     }
-    if (s.invalid)
-        text_format(invalid, sizeof invalid, ", %zu invalid (%s%s)", s.invalid, s.wrong,
-                    s.invalid > 1 ? ", ..." : "");
-    if (s.running)
-        text_format(running, sizeof running, ", %zu running (%s%s)", s.running,
-                    s.runs->config->name, s.running > 1 ? ", ..." : "");
-    if (s.stuck)
-        text_format(stuck, sizeof stuck, ", %zu stuck (%s%s cannot be killed)", s.stuck,
-                    s.stays->config->name, s.stuck > 1 ? ", ..." : "");
+    write_idle(&s, idle, sizeof idle);
+    write_busy(&s, m, busy, sizeof busy);
     if (s.next)
         text_format(next, sizeof next, "; next %s at %s", s.next->config->name,
                     words_instant(s.next_at, fleet_clock_at(&m->fleet.clock, now), at, sizeof at));
-    text_format(text, size, "%zu job%s%s%s%s%s%s; %s", s.jobs, s.jobs == 1 ? "" : "s", invalid,
-                running, stuck, unread, next,
-                !m->began ? "plugins are being probed" : redis_words(m, now, redis, sizeof redis));
+    text_format(text, size, "%zu job%s%s%s%s%s; %s", s.jobs, s.jobs == 1 ? "" : "s", idle, busy,
+                unread, next, store_words(m, now, store, sizeof store));
 }
 
 void manager_update_status(struct manager *m)

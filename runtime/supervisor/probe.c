@@ -33,7 +33,7 @@ enum guard_state {
 
 struct guard {
     struct probe *probe;
-    const char *plugin_path;
+    const char *plugin_path; /* or its description: config_job_probe_path() */
     enum guard_state state;
     size_t job; /* GUARD_ASKED: index of the job that the question is about */
     pid_t pid;  /* 0: not started, or reaped */
@@ -54,9 +54,12 @@ static struct job_config *next_job(const struct guard *g, size_t *index)
 {
     struct config *c = g->probe->config;
 
-    for (; *index < c->job_count; (*index)++)
-        if (!c->jobs[*index].invalid && strcmp(c->jobs[*index].plugin_path, g->plugin_path) == 0)
+    for (; *index < c->job_count; (*index)++) {
+        const char *path = config_job_probe_path(c, &c->jobs[*index]);
+
+        if (path && strcmp(path, g->plugin_path) == 0)
             return &c->jobs[*index];
+    }
     return NULL;
 }
 
@@ -301,12 +304,11 @@ static struct guard *find_guard(struct probe *p, const char *plugin_path)
 static void list_plugins(struct probe *p)
 {
     for (size_t i = 0; i < p->config->job_count; i++) {
-        const struct job_config *job = &p->config->jobs[i];
+        const char *path = config_job_probe_path(p->config, &p->config->jobs[i]);
 
-        if (!job->invalid && !find_guard(p, job->plugin_path))
-            p->guards[p->count++] = (struct guard){
-                .probe = p, .plugin_path = job->plugin_path, .state = GUARD_WAITING, .fd = -1
-            };
+        if (path && !find_guard(p, path))
+            p->guards[p->count++] =
+                (struct guard){ .probe = p, .plugin_path = path, .state = GUARD_WAITING, .fd = -1 };
     }
 }
 

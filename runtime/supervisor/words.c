@@ -18,6 +18,7 @@ struct context {
     char device[DEVICE_NAME_MAX + 16];
     char turn[WORDS_INSTANT_SIZE];
     char ran[UNITS_SIZE];
+    char meanwhile[64];
 };
 
 typedef void sentence(const struct context *c);
@@ -130,8 +131,8 @@ static void say_overrun(const struct context *c)
     units_say_duration(c->job->spec->timing.worst_case_ms, worst, sizeof worst);
     SAY(c, LOG_ERR,
         "%s: overrun: stopped after %s, since its worst_case is %s; turn of %s, attempt %" PRIu32
-        " of %" PRIu32,
-        NAME(c), c->ran, worst, c->turn, ATTEMPT(c));
+        " of %" PRIu32 "%s",
+        NAME(c), c->ran, worst, c->turn, ATTEMPT(c), c->meanwhile);
 }
 
 static int ended_level(enum outcome o)
@@ -165,10 +166,10 @@ static void say_ended(const struct context *c)
     else if (o == OUTCOME_OVERRUN)
         say_overrun(c);
     else
-        SAY(c, ended_level(o), "%s: %s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32,
+        SAY(c, ended_level(o), "%s: %s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32 "%s",
             NAME(c), ended_words(o), outcome_settles(o) ? "in" : "after", c->ran,
             c->text[0] && !outcome_settles(o) ? ": " : "", outcome_settles(o) ? "" : c->text,
-            c->turn, ATTEMPT(c));
+            c->turn, ATTEMPT(c), c->meanwhile);
 }
 
 static void say_given_up(const struct context *c)
@@ -195,11 +196,9 @@ static void say_given_up(const struct context *c)
 
 static void say_passed(const struct context *c)
 {
-    const char *holder = c->job->holder;
-
     if (c->report->held)
         SAY(c, LOG_DEBUG, "%s: turn of %s is held by %s", NAME(c), c->turn,
-            holder[0] ? c->device : "another holder");
+            c->device[0] ? c->device : "another holder");
     else
         SAY(c, LOG_DEBUG, "%s: turn of %s is settled%s%s", NAME(c), c->turn, c->text[0] ? ": " : "",
             c->text);
@@ -211,12 +210,12 @@ static void say_first_sight(const struct context *c)
 
     if (c->report->silent_ms > 0)
         SAY(c, LOG_INFO,
-            "%s: Redis has no record of it; its turn of %s waits %s for a holder that may still "
+            "%s: there is no record of it; its turn of %s waits %s for a holder that may still "
             "run",
             NAME(c), c->turn, units_say_duration(c->report->silent_ms, wait, sizeof wait));
     else
         SAY(c, LOG_INFO,
-            "%s: Redis has no record of it, so its past turn of %s is not run; it waits for its "
+            "%s: there is no record of it, so its past turn of %s is not run; it waits for its "
             "next one",
             NAME(c), c->turn);
 }
@@ -236,8 +235,9 @@ static void say_too_late(const struct context *c)
 
     /* A turn that was never asked for here may well be done: no news at each start. */
     SAY(c, c->report->asked ? LOG_WARNING : LOG_DEBUG,
-        "%s: the turn of %s is more than catch_up (%s) late and is left out", NAME(c), c->turn,
-        units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed));
+        "%s: the turn of %s is more than catch_up (%s) late and is left out%s%s", NAME(c), c->turn,
+        units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed),
+        c->text[0] ? ": " : "", c->text);
 }
 
 static void say_spare(const struct context *c)
@@ -312,28 +312,18 @@ static sentence *const sentences[] = {
     [REPORT_ILLEGAL] = say_illegal,
 };
 
-static void say_jump(const struct report *r)
-{
-    char by[UNITS_SIZE];
-    int64_t ms = r->moved_ms;
-
-    journal_log(LOG_WARNING, NULL, "the fleet's clock (Redis's) went %s by %s at once",
-                ms < 0 ? "back" : "forward", units_say_duration(ms < 0 ? -ms : ms, by, sizeof by));
-}
-
 void words_report(const struct job *job, const struct report *r, struct boot now)
 {
     struct context c = { .job = job, .report = r, .now = now };
 
-    if (!job) {
-        say_jump(r);
-        return;
-    }
     if (r->text)
         text_escape(c.text, sizeof c.text, r->text, strlen(r->text));
     if (r->device)
         text_escape(c.device, sizeof c.device, r->device, strlen(r->device));
     units_say_duration(r->ran_ms, c.ran, sizeof c.ran);
+    if (r->meanwhile > 0)
+        text_format(c.meanwhile, sizeof c.meanwhile, "; %" PRId64 " turn%s fell due meanwhile",
+                    r->meanwhile, r->meanwhile == 1 ? "" : "s");
     if (job->fleet->clock.known)
         words_instant(job->turn, wall_now(&c), c.turn, sizeof c.turn);
     sentences[r->kind](&c);

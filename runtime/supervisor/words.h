@@ -11,8 +11,8 @@
  * "Sunday 04:00 UTC", "2026-12-24 04:00 UTC". Returns buf. */
 char *words_instant(struct wall at, struct wall now, char *buf, size_t size);
 
-/* Logs what the core reports: all but REPORT_UNANSWERED and REPORT_ANSWERED, which are
- * words_fault.c's. `job` is NULL where it is the fleet's. */
+/* Logs what the core reports of a job: all but REPORT_UNANSWERED and REPORT_ANSWERED, which are
+ * words_fault.c's. */
 void words_report(const struct job *job, const struct report *r, struct boot now);
 /* A line of a job's output, or of its log() at `level`. */
 void words_output(const struct job *job, int level, const char *text, uint32_t dropped);

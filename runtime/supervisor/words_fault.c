@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "supervisor/journal.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const verbs[STORE_VERB_COUNT] = {
@@ -34,13 +35,19 @@ static void say_repeat(const struct job *job, const struct report *r, const char
 {
     struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
                                       { NULL, NULL } };
-    uint64_t count = job ? job->counters.faults[r->fault] : 0;
 
     if (job)
         journal_log(LOG_DEBUG, fields, "%s: %s: %s; faults of this kind (%s) so far: %" PRIu64,
-                    name_of(job), verbs[r->verb], why, fault_name(r->fault), count);
+                    name_of(job), verbs[r->verb], why, fault_name(r->fault),
+                    job->fleet->faults[r->fault]);
     else
         journal_log(LOG_DEBUG, NULL, "%s: %s (%s)", name_of(job), why, fault_name(r->fault));
+}
+
+void words_fault_forget(struct words_fault *slot)
+{
+    free(slot->text);
+    slot->text = NULL;
 }
 
 static void say_fault(const struct job *job, const struct report *r, struct words_fault *slot)
@@ -50,12 +57,12 @@ static void say_fault(const struct job *job, const struct report *r, struct word
     char why[REDIS_FAULT_REASON_SIZE];
 
     text_copy(why, sizeof why, r->text ? r->text : "the answer came too late to be used");
-    if (is_told_by_link(r) || (slot->said && text_equal(slot->text, why))) {
+    if (is_told_by_link(r) || (slot->text && text_equal(slot->text, why))) {
         say_repeat(job, r, why);
         return;
     }
-    slot->said = true;
-    text_copy(slot->text, sizeof slot->text, why);
+    words_fault_forget(slot);
+    slot->text = strdup(why); /* where memory is short, it is said again */
     journal_log(level_of(r->fault), fields, "%s: %s: %s; it is tried again", name_of(job),
                 verbs[r->verb], why);
 }
@@ -65,12 +72,12 @@ static void say_over(const struct job *job, struct words_fault *own, struct word
     struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
                                       { NULL, NULL } };
 
-    if (own->said && own != shared)
+    if (own->text && own != shared)
         journal_log(LOG_NOTICE, fields, "%s: Redis answers it again", name_of(job));
-    if (shared->said)
+    if (shared->text)
         journal_log(LOG_NOTICE, NULL, "Redis answers again; it was: %s", shared->text);
-    own->said = false;
-    shared->said = false;
+    words_fault_forget(own);
+    words_fault_forget(shared);
 }
 
 void words_fault_report(const struct job *job, const struct report *r, struct words_fault *own,

@@ -11,8 +11,7 @@
 
 /* What was said. Embedded in its owner, zeroed. */
 struct words_fault {
-    bool said;
-    char text[REDIS_FAULT_REASON_SIZE];
+    char *text; /* NULL: nothing that is not over */
 };
 
 struct words_fault_link {
@@ -28,6 +27,7 @@ struct words_fault_link {
  * is the job's, `shared` that of all jobs (core/fault.h). */
 void words_fault_report(const struct job *job, const struct report *r, struct words_fault *own,
                         struct words_fault *shared);
+void words_fault_forget(struct words_fault *slot);
 /* The connection's state has changed. `missed`: turns missed so far, of all jobs. */
 void words_fault_link(struct words_fault_link *w, const struct redis_link_change *change,
                       uint64_t missed, struct boot now);
