@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * folder.h: the folder that is pruned. */
+#ifndef PRUNE_FOLDER_H
+#define PRUNE_FOLDER_H
+
+/* Its descriptor, or -errno. A link on the way to it or to itself is resolved, once and here.
+ * `mode`: O_RDONLY or O_PATH. */
+int folder_open(const char *path, int mode);
+
+/* Why the operator cannot mean that folder ("is ..."), or NULL. */
+const char *folder_why_not(int fd);
+#endif
