@@ -34,6 +34,8 @@ ONCE = {"every": "366d", "catch_up": "366d"}
 ONCE_MS = 366 * 86_400_000
 # L = 3.85 s, never renewed: time enough on a busy machine.
 SHORT = {"plugin": "exec", "worst_case": "2s", "stop_grace": "300ms", "retry_delay": "0s"}
+# A device alone.
+LOCAL = {"store": "local", "redis": None}
 # L = 3 s, renewed every second; the worker is asked to stop 550 ms before its end.
 RENEWED = {"plugin": "exec", "worst_case": "30s", "stop_grace": "300ms", "lease": "3s",
            "retry_delay": "0s"}
@@ -99,6 +101,10 @@ def marked_processes(folder):
     return {pid: command for pid, command in found.items() if is_alive(pid)}
 
 
+def under(clock, environment):
+    return clock.environment(environment) if clock else environment
+
+
 class Device:
     """One rotad. Nothing runs before start()."""
 
@@ -111,14 +117,15 @@ class Device:
         self.write(jobs)
 
     def write(self, jobs, **top):
-        """The configuration, whole, put in place by a rename."""
+        """The configuration, whole, put in place by a rename. What is None is left out."""
         settings = {
             "prefix": PREFIX, "device": self.name, "job_user": getpass.getuser(),
             "plugin_dir": [self.fleet.plugins], "log_level": "debug", "stop_timeout": "10s",
             "redis": {"address": self.fleet.redis.address, "connect_timeout": "300ms",
                       "command_timeout": "300ms", "backoff_min": "50ms", "backoff_max": "1s"},
         }
-        text = conf_text({**settings, **self.top, **top})
+        settings = {**settings, **self.top, **top}
+        text = conf_text({key: value for key, value in settings.items() if value is not None})
         if jobs is not None:
             text += conf_text({"jobs": jobs})
         self.write_text(text)
@@ -132,13 +139,14 @@ class Device:
         return [str(ROTAD), "-c", str(self.conf), "--runtime-dir", str(self.folder / "run"),
                 *options]
 
-    def start(self, **environment):
+    def start(self, clock=None, **environment):
+        """With a wall clock of its own, if there is one; its workers have the machine's."""
         # By its PATH a guard is known too, which gets no more of the environment.
         mark = {"PATH": f"{self.folder}:/usr/sbin:/usr/bin:/sbin:/bin"}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [*self.fleet.enter, *self.command()], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
-                env={**self.fleet.environment, **mark, **environment})
+                env={**under(clock, self.fleet.environment), **mark, **environment})
         return self
 
     @property
@@ -270,11 +278,18 @@ note end
 
     def make_due(self, *jobs):
         """Writes what is left of an earlier turn, so that the latest one is due."""
-        turn = now_ms() // ONCE_MS * ONCE_MS - ONCE_MS
+        self.make_done(now_ms() // ONCE_MS * ONCE_MS - ONCE_MS, *jobs)
+
+    def make_done(self, turn, *jobs):
+        """Writes what is left of a run of that turn."""
         for job in jobs:
             self.client.hset(self.key(job, "claim"), mapping={
                 "v": 1, "turn": turn, "attempt": 1, "token": "earlier:" + "0" * 32,
                 "state": "succeeded", "fence": 1, "done": turn, "retry": 0, "ended": turn})
+
+    def runs(self, job=""):
+        """The turns that were run, in the order of their beginnings."""
+        return [entry.turn for entry in self.entries("begin", job)]
 
     def left(self):
         return marked_processes(self.folder)
