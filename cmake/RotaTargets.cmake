@@ -19,7 +19,9 @@ function(rota_program name)
   target_link_libraries(${name} PRIVATE rota_flags ${program_LINKS})
 endfunction()
 
-# rota_plugin(NAME SOURCES file... [LINKS library...]): NAME.so, which exports rota_plugin alone.
+# rota_plugin(NAME SOURCES file... [LINKS library...]): NAME.so, which exports rota_plugin alone, and
+# NAME.description beside it, for build hosts that check the configuration of another machine. Where it is
+# built for another machine, CMAKE_CROSSCOMPILING_EMULATOR writes the description, or nobody.
 function(rota_plugin name)
   cmake_parse_arguments(plugin "" "" "SOURCES;LINKS" ${ARGN})
   add_library(plugin_${name} MODULE ${plugin_SOURCES})
@@ -31,4 +33,13 @@ function(rota_plugin name)
     target_link_options(plugin_${name} PRIVATE -Wl,-z,defs)
   endif()
   install(TARGETS plugin_${name} LIBRARY DESTINATION lib/rota)
+  if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+    set(description ${PROJECT_BINARY_DIR}/plugins/${name}.description)
+    add_custom_command(OUTPUT ${description}
+      COMMAND rota-guard --describe $<TARGET_FILE:plugin_${name}> > ${description}
+      DEPENDS rota-guard plugin_${name}
+      VERBATIM)
+    add_custom_target(description_${name} ALL DEPENDS ${description})
+    install(FILES ${description} DESTINATION lib/rota)
+  endif()
 endfunction()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/describe.h"
+#include "base/cleanup.h"
 #include "base/text.h"
-#include "guard/params.h"
+#include "guard/description.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,64 +10,80 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The plugin's texts are not ours: fit for a terminal first. */
-static void print_text(const char *before, const char *text, const char *after)
+static int complain(const char *before, const char *text)
 {
     char shown[SENTENCE_SIZE];
 
-    printf("%s%s%s", before, text_escape(shown, sizeof(shown), text, strlen(text)), after);
+    fprintf(stderr, "rota-guard: %s%s\n", before,
+            text_escape(shown, sizeof(shown), text, strlen(text)));
+    return EXIT_FAILURE;
 }
 
-static void print_param(const struct rota_param *param)
+/* On the heap, with room for one byte more. */
+static int write_text(const struct plugin *p, char **ret_text, size_t *ret_length)
 {
-    bool length = param->type == ROTA_STRING || param->type == ROTA_STRINGS;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    bool bad;
 
-    printf("\n  %s  %s", param->name, params_type_name(param->type));
-    if (param->flags & ROTA_PATH)
-        printf(", absolute path");
-    if (param->flags & ROTA_REQUIRED)
-        printf(", required");
-    if (param->flags & ROTA_SECRET)
-        printf(", secret");
-    if (param->def)
-        print_text(", default ", param->def, "");
-    if (param->min)
-        print_text(length ? ", length from " : ", from ", param->min, "");
-    if (param->max)
-        print_text(length && !param->min ? ", length up to "
-                   : param->min          ? " to "
-                                         : ", up to ",
-                   param->max, "");
-    if (param->choices)
-        print_text(", one of ", param->choices, "");
-    printf("\n");
-    if (param->help)
-        print_text("      ", param->help, "\n");
+    if (!out)
+        return -ENOMEM;
+    description_write(out, p);
+    bad = ferror(out);
+    if (fclose(out) != 0 || bad) {
+        free(text);
+        return -ENOMEM;
+    }
+    *ret_text = text; /* memstreams end with a NUL that is not counted */
+    *ret_length = length;
+    return 0;
+}
+
+/* What is printed is read back first: a description that no probe takes is not to be installed. */
+static int check(const char *text, size_t length)
+{
+    struct problems problems = { 0 };
+    struct plugin again = { 0 };
+    char *copy = strdup(text);
+
+    if (!copy)
+        return complain("", "no memory for the description");
+    if (description_parse(copy, length, "its description", &again, &problems) < 0)
+        return complain("", problems.text[0]);
+    loader_done(&again);
+    return EXIT_SUCCESS;
+}
+
+static int print(const struct plugin *p, const char *path)
+{
+    CLEANUP_FREE char *text = NULL;
+    size_t length = 0;
+    int status;
+
+    if (write_text(p, &text, &length) < 0)
+        return complain("", "no memory for the description");
+    if (length > DESCRIPTION_SIZE_MAX)
+        return complain(path, ": its texts are too long for a description");
+    status = check(text, length);
+    if (status != EXIT_SUCCESS)
+        return status;
+    return fputs(text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int describe_main(const char *file)
 {
     char path[PATH_MAX], sentence[SENTENCE_SIZE];
     struct plugin plugin;
+    int status;
 
     if (!realpath(file, path)) {
-        fprintf(stderr, "rota-guard: %s: %s\n", file, strerror(errno));
-        return EXIT_FAILURE;
+        text_format(sentence, sizeof(sentence), "%s: %s", file, strerror(errno));
+        return complain("", sentence);
     }
-    if (loader_load(path, &plugin, sentence) < 0) {
-        fprintf(stderr, "rota-guard: %s\n", sentence);
-        return EXIT_FAILURE;
-    }
-    printf("%s ", plugin.contract.name);
-    print_text("", plugin.contract.version, ": ");
-    print_text("", plugin.contract.summary, "\n");
-    printf("  file  %s\n  ABI   %u\n", path, plugin.contract.abi);
-    if (plugin.param_count == 0)
-        printf("\nIt takes no parameters.\n");
-    else
-        printf("\nparams = { ... };\n");
-    for (size_t i = 0; i < plugin.param_count; i++)
-        print_param(&plugin.params[i]);
+    if (loader_load(path, &plugin, sentence) < 0)
+        return complain("", sentence);
+    status = print(&plugin, path);
     loader_done(&plugin);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/trust.h"
+#include "guard/description.h"
 #include "guard/values.h"
 
 #include <dlfcn.h>
@@ -19,7 +20,6 @@
 /* What a plugin of ABI 1 has at least: version 1.0's members up to the first that may be absent. */
 #define CONTRACT_SIZE_MIN offsetof(struct rota_plugin, check)
 #define PARAM_SIZE_MIN offsetof(struct rota_param, def)
-#define PARAMS_MAX 256
 /* No feature bit has been given a meaning yet. */
 #define FEATURES_KNOWN UINT64_C(0)
 #define NAME_SIZE_MAX 63
@@ -56,8 +56,7 @@ int loader_check_path(const char *path, char *ret_resolved, char *sentence)
     return 0;
 }
 
-/* [a-z][a-z0-9_]*, in a plugin's own name '-' too. */
-static bool is_name(const char *name, bool dash)
+bool loader_is_name(const char *name, bool dash)
 {
     size_t length = name ? strlen(name) : 0;
 
@@ -96,7 +95,7 @@ static int check_contract(const struct rota_plugin *c, const char *path, char *s
                     path, c->needs & ~FEATURES_KNOWN);
         return -EPROTO;
     }
-    if (!is_name(c->name, true)) {
+    if (!loader_is_name(c->name, true)) {
         text_format(sentence, SENTENCE_SIZE,
                     "%s has the name '%.64s'; a plugin's name is a-z, then a-z, 0-9, _ or -, at "
                     "most 63 bytes",
@@ -113,28 +112,32 @@ static int check_contract(const struct rota_plugin *c, const char *path, char *s
     return 0;
 }
 
-static int check_param(const struct plugin *p, size_t index, char *sentence)
+const char *loader_param_mistake(const struct plugin *p, size_t index)
 {
     const struct rota_param *param = &p->params[index];
-    const char *what = NULL;
 
-    if (!is_name(param->name, false))
-        what = "a name that is not a-z, then a-z, 0-9 or _, at most 63 bytes";
-    else if (param->type < ROTA_STRING || param->type > ROTA_STRINGS)
-        what = "a type that this rota does not know";
-    else if (param->choices && param->type != ROTA_STRING && param->type != ROTA_STRINGS)
-        what = "choices, which only strings have";
-    else if ((param->flags & ROTA_REQUIRED) && param->def)
-        what = "a default although it is required";
-    else
-        what = values_check_limits(param);
-    for (size_t i = 0; i < index && !what; i++)
+    if (!loader_is_name(param->name, false))
+        return "a name that is not a-z, then a-z, 0-9 or _, at most 63 bytes";
+    if (param->type < ROTA_STRING || param->type > ROTA_STRINGS)
+        return "a type that this rota does not know";
+    if (param->choices && param->type != ROTA_STRING && param->type != ROTA_STRINGS)
+        return "choices, which only strings have";
+    if ((param->flags & ROTA_REQUIRED) && param->def)
+        return "a default although it is required";
+    for (size_t i = 0; i < index; i++)
         if (strcmp(p->params[i].name, param->name) == 0)
-            what = "the name of another one";
+            return "the name of another one";
+    return values_check_limits(param);
+}
+
+static int check_param(const struct plugin *p, size_t index, char *sentence)
+{
+    const char *what = loader_param_mistake(p, index);
+
     if (!what)
         return 0;
     text_format(sentence, SENTENCE_SIZE, "plugin '%s': parameter %zu, '%.64s', has %s",
-                p->contract.name, index + 1, param->name, what);
+                p->contract.name, index + 1, p->params[index].name, what);
     return -EBADMSG;
 }
 
@@ -150,11 +153,11 @@ static int copy_params(struct plugin *p, char *sentence)
         return 0;
     if (part > sizeof(*p->params))
         part = sizeof(*p->params);
-    while (count < PARAMS_MAX && *(const char *const *)(const void *)(row + count * stride))
+    while (count <= PLUGIN_PARAMS_MAX && *(const char *const *)(const void *)(row + count * stride))
         count++;
-    if (count == PARAMS_MAX) {
+    if (count > PLUGIN_PARAMS_MAX) {
         text_format(sentence, SENTENCE_SIZE, "plugin '%s' has more than %d parameters",
-                    p->contract.name, PARAMS_MAX - 1);
+                    p->contract.name, PLUGIN_PARAMS_MAX);
         return -EBADMSG;
     }
     p->params = calloc(count + 1, sizeof(*p->params));
@@ -222,12 +225,32 @@ static int find_contract(const char *path, struct rota_plugin *ret_contract, cha
     return 0;
 }
 
+/* dlopen waits for who writes to a FIFO, for ever. */
+static int check_file(const char *path, char *sentence)
+{
+    struct stat st;
+
+    if (description_is_named(path)) {
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s is a plugin's description, which cannot be run; name the plugin's .so",
+                    path);
+        return -ENOEXEC;
+    }
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        text_format(sentence, SENTENCE_SIZE, "%s is no regular file", path);
+        return -ENOEXEC;
+    }
+    return 0; /* what is not there dlopen tells */
+}
+
 int loader_load(const char *path, struct plugin *ret_plugin, char *sentence)
 {
     struct plugin p = { 0 };
     int r;
 
-    r = find_contract(path, &p.contract, sentence);
+    r = check_file(path, sentence);
+    if (r == 0)
+        r = find_contract(path, &p.contract, sentence);
     if (r == 0)
         r = check_contract(&p.contract, path, sentence);
     if (r == 0)
@@ -245,6 +268,8 @@ void loader_done(struct plugin *p)
     if (!p)
         return;
     free(p->params);
+    free(p->texts);
     p->params = NULL;
+    p->texts = NULL;
     p->param_count = 0;
 }

@@ -3,10 +3,12 @@
 #ifndef ROTA_GUARD_LOADER_H
 #define ROTA_GUARD_LOADER_H
 #include <rota/plugin.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Room for a sentence about what is wrong. */
 #define SENTENCE_SIZE 512
+#define PLUGIN_PARAMS_MAX 255
 
 /* Our own copies: a plugin's structs may be smaller or larger than ours. Texts stay in the plugin's
  * file, which is never unloaded. */
@@ -14,14 +16,22 @@ struct plugin {
     struct rota_plugin contract; /* .params is not used, see below */
     struct rota_param *params;   /* param_count of them, on the heap */
     size_t param_count;
+    char *texts; /* where it was read from a description: what the texts stand in, on the heap */
 };
+
+/* [a-z][a-z0-9_]*, in a plugin's own name ('dash') also '-'; NULL is none. */
+bool loader_is_name(const char *name, bool dash);
+
+/* NULL, or what is wrong with a declaration ("a type that ..."), held against those before it. */
+const char *loader_param_mistake(const struct plugin *p, size_t index);
 
 /* Whether nobody could replace the file but root and this process's own user, by the rule of
  * base/trust.h. 0 and *ret_resolved (PATH_MAX bytes); else -errno and a sentence. */
 int loader_check_path(const char *path, char *ret_resolved, char *sentence);
 
 /* Loads into this process, which runs the file's constructors. 0 and *ret_plugin; else -errno and a
- * sentence: -ENOEXEC no plugin, -EPROTO another contract, -EBADMSG a contract with a mistake. */
+ * sentence: -ENOEXEC no plugin (a description is none), -EPROTO another contract, -EBADMSG a
+ * contract with a mistake. */
 int loader_load(const char *path, struct plugin *ret_plugin, char *sentence);
 
 void loader_done(struct plugin *p);

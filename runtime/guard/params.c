@@ -34,6 +34,20 @@ const char *params_type_name(uint32_t type)
     return type < sizeof(names) / sizeof(names[0]) && names[type] ? names[type] : "unknown";
 }
 
+const char *params_flag_name(uint32_t flag)
+{
+    switch (flag) {
+    case ROTA_REQUIRED:
+        return "required";
+    case ROTA_SECRET:
+        return "secret";
+    case ROTA_PATH:
+        return "path";
+    default:
+        return NULL;
+    }
+}
+
 static size_t find_declared(const struct plugin *plugin, const char *name)
 {
     size_t i = 0;

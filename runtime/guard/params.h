@@ -47,4 +47,6 @@ const struct value *params_find(const struct params *p, const char *name, uint32
 
 /* "string", "duration" ...: as people read it. */
 const char *params_type_name(uint32_t type);
+/* "required" ... of one bit; NULL: it has no meaning. Bits with one have no gaps from 1 on. */
+const char *params_flag_name(uint32_t flag);
 #endif

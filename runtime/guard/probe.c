@@ -1,229 +1,87 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/probe.h"
-#include "base/cleanup.h"
 #include "base/text.h"
-#include "base/tree.h"
-#include "guard/clock.h"
-#include "guard/probe_child.h"
+#include "guard/probe_answer.h"
+#include "guard/probe_file.h"
 #include "guard/run.h"
+#include "guard/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-/* What a probed file left running is killed for at most so long. */
-#define CLEAN_UP_MS 1000
-#define CLEAN_UP_GAP_NS 1000000
-/* Between two looks whether a child is dead, where the kernel has no pidfd to wait for. */
-#define DEATH_GAP_MS 20
+static struct {
+    struct probe_file file; /* of the last question */
+    struct frame question, answer;
+} probe;
 
-static void answer_error(struct frame *answer, uint32_t index, const char *sentence)
-{
-    struct message_probed m = { .index = index, .loaded = false };
-
-    m.errors[m.error_count++] = (struct probe_error){ .param = -1, .text = sentence };
-    message_pack_probed(answer, &m);
-}
-
-static void say_death(char *sentence, int status)
-{
-    if (WIFSIGNALED(status))
-        text_format(sentence, SENTENCE_SIZE,
-                    "the plugin crashed while it was loaded and checked: killed by signal %d "
-                    "(SIG%s)",
-                    WTERMSIG(status),
-                    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
-    else
-        text_format(sentence, SENTENCE_SIZE,
-                    "the plugin ended its process with exit status %d while it was loaded and "
-                    "checked",
-                    WEXITSTATUS(status));
-}
-
-/* 0 and a PROBED in `answer`; -ETIMEDOUT; -EPIPE where its socket was closed without one;
- * -ECANCELED where nobody waits for the answer any more. */
-static int await_answer(int socket, int control, struct boot end, struct frame *answer)
-{
-    struct pollfd fds[] = {
-        { .fd = socket, .events = POLLIN },
-        { .fd = control, .events = 0 }, /* the hang-up only: the next question may wait there */
-    };
-
-    for (;;) {
-        int64_t left = boot_between(clock_now(), end);
-        int type;
-
-        if (left <= 0)
-            return -ETIMEDOUT;
-        if (poll(fds, 2, (int)left) < 0 && errno != EINTR)
-            return -errno;
-        if (fds[1].revents & POLLHUP)
-            return -ECANCELED;
-        type = frame_receive(socket, answer);
-        if (type == MESSAGE_PROBED)
-            return 0;
-        if (type == 0)
-            return -EPIPE;
-        if (type < 0 && type != -EAGAIN && type != -EBADMSG)
-            return type;
-    }
-}
-
-/* Kills all that is left. *ret_status: the child's, where it is among them. */
-static void clean_up(pid_t child, int *ret_status)
-{
-    const struct timespec gap = { .tv_nsec = CLEAN_UP_GAP_NS };
-    struct boot end = boot_add(clock_now(), CLEAN_UP_MS);
-    struct tree_death death;
-    int r;
-
-    do {
-        while ((r = tree_reap(&death)) > 0)
-            if (death.pid == child)
-                *ret_status = death.status;
-        if (r == -ECHILD)
-            return;
-        tree_signal(&(struct tree){ .root = getpid() }, SIGKILL);
-        nanosleep(&gap, NULL);
-    } while (!boot_reached(clock_now(), end));
-}
-
-static bool has_ended(pid_t child)
-{
-    siginfo_t info = { 0 };
-
-    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
-}
-
-/* A child that closed its socket is mostly about to die by itself: how it does is the answer. It
- * may have closed it only. -EPIPE once it is dead, -ETIMEDOUT, or -ECANCELED. */
-static int await_death(pid_t child, int control, struct boot end)
-{
-    CLEANUP_CLOSE int death = pidfd_open(child, 0);
-    struct pollfd fds[] = {
-        { .fd = death, .events = POLLIN },
-        { .fd = control, .events = 0 },
-    };
-
-    while (!has_ended(child)) {
-        int64_t left = boot_between(clock_now(), end);
-
-        if (left <= 0)
-            return -ETIMEDOUT;
-        if (death < 0 && left > DEATH_GAP_MS)
-            left = DEATH_GAP_MS;
-        if (poll(fds, 2, (int)left) < 0 && errno != EINTR)
-            return -errno;
-        if (fds[1].revents & POLLHUP)
-            return -ECANCELED;
-    }
-    return -EPIPE;
-}
-
-/* What became of the question, by the deadline; the errors of the two above. */
-static int await(pid_t child, int socket, int control, struct frame *answer)
-{
-    struct boot end = boot_add(clock_now(), PROBE_DEADLINE_MS);
-    int r = await_answer(socket, control, end, answer);
-
-    return r == -EPIPE ? await_death(child, control, end) : r;
-}
-
-static void finish(pid_t child, int r, uint32_t index, struct frame *answer)
+void probe_ask(const struct message_probe *question, struct frame *answer)
 {
     char sentence[SENTENCE_SIZE];
-    int status = 0;
+    int r;
 
-    clean_up(child, &status);
-    if (r == 0)
-        return;
-    if (r == -EPIPE)
-        say_death(sentence, status);
-    else if (r == -ETIMEDOUT)
-        text_format(sentence, sizeof(sentence),
-                    "the plugin was not loaded and checked within %d s; its constructors and "
-                    "check() must be quick",
-                    PROBE_DEADLINE_MS / 1000);
-    else
+    message_pack_probe(&probe.question, question);
+    r = probe.question.overflow ? -EMSGSIZE
+                                : probe_file_init(&probe.file, &probe.question, true, -1);
+    if (r < 0) {
         text_format(sentence, sizeof(sentence), "the plugin could not be probed: %s", strerror(-r));
-    answer_error(answer, index, sentence);
+        probe_answer_error(answer, question->index, sentence);
+        return;
+    }
+    probe_file_ask(&probe.file, &probe.question, question->index, answer);
+    probe_file_done(&probe.file);
 }
 
-void probe_ask(const struct message_probe *question, bool loose, int control, struct frame *answer)
+/* -EPIPE: the supervisor needs no more. */
+static int receive_question(struct message_probe *ret_question)
 {
-    char path[PATH_MAX], sentence[SENTENCE_SIZE];
-    CLEANUP_CLOSE int ours = -1;
-    struct probe_child child = { .question = question, .loose = loose, .path = path };
-    int pair[2], pipe_fds[2];
-    pid_t pid;
+    int type = frame_receive(CONTROL_SOCKET, &probe.question);
 
-    if (loose) {
-        text_copy(path, sizeof(path), question->plugin_path);
-    } else if (loader_check_path(question->plugin_path, path, sentence) < 0) {
-        answer_error(answer, question->index, sentence);
-        return;
-    }
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-        finish(0, -errno, question->index, answer);
-        return;
-    }
-    ours = pair[0];
-    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
-        close(pair[1]);
-        finish(0, -errno, question->index, answer);
-        return;
-    }
-    child.socket = pair[1];
-    child.stop = pipe_fds[0];
-    child.parent = getpid();
-    pid = fork();
-    if (pid == 0)
-        probe_child_main(&child);
-    close(pair[1]);
-    close(pipe_fds[0]);
-    finish(pid, pid < 0 ? -EAGAIN : await(pid, ours, control, answer), question->index, answer);
-    close(pipe_fds[1]); /* only now: the child's stop pipe is not to become readable */
-}
-
-static int answer_next(int control, struct frame *question, struct frame *answer)
-{
-    struct pollfd room = { .fd = control, .events = POLLOUT };
-    struct message_probe m;
-    int type = frame_receive(control, question), r;
-
-    if (type == -EAGAIN)
-        return 0;
     if (type == 0)
         return -EPIPE;
     if (type < 0)
         return type;
-    if (type != MESSAGE_PROBE)
-        return -EPROTO;
-    r = message_unpack_probe(question, &m);
-    if (r < 0)
-        return r;
-    probe_ask(&m, false, control, answer);
-    message_free_params(m.params, m.param_count);
-    while ((r = frame_send(control, answer)) == -EAGAIN)
+    return type == MESSAGE_PROBE ? message_unpack_probe(&probe.question, ret_question) : -EPROTO;
+}
+
+static int send_answer(void)
+{
+    struct pollfd room = { .fd = CONTROL_SOCKET, .events = POLLOUT };
+    int r;
+
+    while ((r = frame_send(CONTROL_SOCKET, &probe.answer)) == -EAGAIN)
         if (poll(&room, 1, -1) < 0 && errno != EINTR)
             return -errno;
     return r;
 }
 
+static int answer_next(void)
+{
+    struct message_probe question;
+    uint32_t index;
+    int r = receive_question(&question);
+
+    if (r < 0)
+        return r == -EAGAIN ? 0 : r;
+    index = question.index;
+    if (!probe_file_is_of(&probe.file, &question)) {
+        probe_file_done(&probe.file);
+        r = probe_file_init(&probe.file, &probe.question, false, CONTROL_SOCKET);
+    }
+    message_free_params(question.params, question.param_count);
+    if (r < 0)
+        return r;
+    probe_file_ask(&probe.file, &probe.question, index, &probe.answer);
+    return send_answer();
+}
+
 int probe_main(void)
 {
-    static struct frame question, answer;
     struct pollfd fd = { .fd = CONTROL_SOCKET, .events = POLLIN };
     int r;
 
@@ -236,8 +94,9 @@ int probe_main(void)
     }
     do {
         poll(&fd, 1, -1);
-        r = answer_next(CONTROL_SOCKET, &question, &answer);
+        r = answer_next();
     } while (r == 0);
+    probe_file_done(&probe.file);
     if (r == -EPIPE)
         return EXIT_SUCCESS;
     fprintf(stderr, "rota-guard: the supervisor's message is no PROBE: %s\n", strerror(-r));

@@ -1,143 +1,194 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/probe_child.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "guard/channel.h"
-#include "guard/clock.h"
-#include "guard/host.h"
-#include "guard/probe.h"
+#include "guard/description.h"
+#include "guard/probe_answer.h"
+#include "guard/probe_check.h"
+#include "guard/sandbox.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
-#include <time.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-/* One a process; check() can come back here by a call of the host that ends it. */
+/* One a process. */
 static struct {
-    const struct message_probe *question;
     struct plugin plugin;
-    struct params params;
-    struct host host;
-    struct problems problems;
-    bool loaded;
-    struct frame frame;
+    bool loose;
+    bool alone; /* good for one job only */
+    struct frame question, answer;
 } child;
 
-/* What is shown of a plugin's own texts; they may be of any length, and a frame is not. */
-#define VERSION_SIZE 64
-#define SUMMARY_SIZE 512
-
-static void answer(void) __attribute__((noreturn));
-
-static void answer(void)
+static void send_answer(void)
 {
-    struct message_probed m = { .index = child.question->index, .loaded = child.loaded };
-    char version[VERSION_SIZE], summary[SUMMARY_SIZE];
-
-    if (child.loaded) {
-        text_copy(version, sizeof(version), child.plugin.contract.version);
-        text_copy(summary, sizeof(summary), child.plugin.contract.summary);
-        m.name = child.plugin.contract.name;
-        m.version = version;
-        m.summary = summary;
-    }
-    for (uint32_t i = 0; i < child.problems.count; i++)
-        m.errors[m.error_count++] = (struct probe_error){ .param = child.problems.param[i],
-                                                          .text = child.problems.text[i] };
-    message_pack_probed(&child.frame, &m);
-    frame_send(WORKER_SOCKET, &child.frame); /* the first frame on a fresh socket: it fits */
-    _exit(0);
+    if (frame_send(WORKER_SOCKET, &child.answer) < 0)
+        _exit(0); /* the guard has left, or a constructor took the socket away */
 }
 
-static void ignore_log(int level, const char *text)
+/* From a description the same parameters are checked by the same code, without any of the plugin's.
+ * Not by hand: what is tried is run next. The name that was asked for decides: a description that
+ * is a link to a plugin must not become code. */
+static int load_file(const struct probe_child *c, struct problems *problems)
 {
-    (void)level;
-    (void)text;
+    char sentence[SENTENCE_SIZE];
+    int r;
+
+    if (!child.loose && description_is_named(c->file->plugin_path))
+        return description_load(c->path, &child.plugin, problems);
+    r = loader_load(c->path, &child.plugin, sentence);
+    if (r < 0)
+        problems_add(problems, -1, "%s", sentence);
+    return r;
 }
 
-static void ignore_progress(double fraction, const char *text)
+/* Where that cannot be told, there may be some. */
+static bool has_threads(void)
 {
-    (void)fraction;
-    (void)text;
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    int count = 0;
+
+    if (!tasks)
+        return true;
+    while ((entry = readdir(tasks)))
+        count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count != 1;
 }
 
-static void give_up_for_bug(const char *sentence) __attribute__((noreturn));
-
-static void give_up_for_bug(const char *sentence)
-{
-    problems_add(&child.problems, -1, "%s", sentence);
-    answer();
-}
-
-static void describe_run(struct rota_run *run)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    run->job = child.question->job;
-    run->device = "";
-    run->turn_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    run->attempt = run->attempts = 1;
-    run->purpose = ROTA_FOR_CHECK;
-    run->stop_fd = WORKER_STOP;
-}
-
-static void call_check(void)
-{
-    static const struct host_port port = { .log = ignore_log,
-                                           .progress = ignore_progress,
-                                           .give_up = give_up_for_bug };
-    const struct rota_plugin *contract = &child.plugin.contract;
-    struct boot end = boot_add(clock_now(), PROBE_DEADLINE_MS);
-    char said[HOST_FAIL_SIZE];
-    int result;
-
-    describe_run(&child.host.run);
-    child.host.overrun_at = end;
-    atomic_store(&child.host.deadline_ms, end.ms);
-    host_init(&child.host, &child.params, &port);
-    result = host_call(&child.host, contract->check, "check");
-    if (result == ROTA_SUCCEEDED)
-        return;
-    host_fail_text(&child.host, said);
-    if (said[0])
-        problems_add(&child.problems, -1, "%s", said);
-    else
-        problems_add(&child.problems, -1,
-                     "plugin '%s' does not accept these parameters, and does not say why",
-                     contract->name);
-}
-
-void probe_child_main(const struct probe_child *c)
+static int set_up(const struct probe_child *c, struct problems *problems)
 {
     const struct sandbox sandbox = {
         .parent = c->parent,
         .fds = { -1, -1, -1, c->socket, c->stop },
         .fd_count = 5,
-        .switch_user = c->question->switch_user,
-        .uid = c->question->uid,
-        .gid = c->question->gid,
-        .user = c->question->user,
-        .home = c->question->home,
+        .switch_user = c->file->switch_user,
+        .uid = c->file->uid,
+        .gid = c->file->gid,
+        .user = c->file->user,
+        .home = c->file->home,
     };
-    char sentence[SENTENCE_SIZE];
     const char *step;
-    int r;
+    int r = sandbox_place_descriptors(&sandbox);
 
-    child.question = c->question;
-    r = sandbox_place_descriptors(&sandbox);
     if (r < 0)
         _exit(1);
     r = sandbox_enter(&sandbox, &step);
-    if (r < 0) {
-        problems_add(&child.problems, -1, "the probe cannot %s: %s", step, strerror(-r));
-        answer();
+    if (r < 0)
+        problems_add(problems, -1, "the probe cannot %s: %s", step, strerror(-r));
+    return r < 0 ? r : load_file(c, problems);
+}
+
+/* The job's socket takes the place of this process's own, to which the plugin has no way then. */
+static void check_here(const struct message_probe *question, pid_t parent, int socket)
+    __attribute__((noreturn));
+
+static void check_here(const struct message_probe *question, pid_t parent, int socket)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || dup3(socket, WORKER_SOCKET, O_CLOEXEC) < 0)
+        _exit(1);
+    close(socket);
+    probe_check_main(&child.plugin, question, child.loose);
+}
+
+/* The answer, or how the job's process ended without one. What it left in its process group ends
+ * here; what has left that as well is the guard's to end. Should it never end, the guard ends this
+ * process too. */
+static void collect(pid_t job, int socket, uint32_t index)
+{
+    siginfo_t info;
+    int status = 0, type, r;
+
+    while ((r = waitid(P_PID, (id_t)job, &info, WEXITED | WNOWAIT)) < 0 && errno == EINTR)
+        continue;
+    if (r == 0) /* else a constructor has it reaped, and the number may be another's */
+        kill(-job, SIGKILL);
+    while (waitpid(job, &status, 0) < 0 && errno == EINTR)
+        continue;
+    do
+        type = frame_receive(socket, &child.answer);
+    while (type > 0 && type != MESSAGE_PROBED);
+    if (type != MESSAGE_PROBED)
+        probe_answer_death(&child.answer, index, status);
+}
+
+static void say_no_process(int error, uint32_t index)
+{
+    char sentence[SENTENCE_SIZE];
+
+    text_format(sentence, sizeof(sentence), "the plugin could not be probed: %s", strerror(error));
+    probe_answer_error(&child.answer, index, sentence);
+}
+
+static void check_apart(const struct message_probe *question)
+{
+    CLEANUP_CLOSE int ours = -1;
+    pid_t self = getpid(), job;
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        say_no_process(errno, question->index);
+        return;
     }
-    if (loader_load(c->path, &child.plugin, sentence) < 0) {
-        problems_add(&child.problems, -1, "%s", sentence);
-        answer();
+    ours = pair[0];
+    job = fork();
+    if (job == 0) {
+        close(ours);
+        check_here(question, self, pair[1]);
     }
-    child.loaded = true;
-    r = params_bind(&child.params, &child.plugin, c->question, c->loose, &child.problems);
-    if (r == 0 && child.plugin.contract.check)
-        call_check();
-    answer();
+    close(pair[1]);
+    if (job < 0)
+        say_no_process(EAGAIN, question->index);
+    else
+        collect(job, ours, question->index);
+}
+
+static void answer_next(void)
+{
+    struct pollfd fd = { .fd = WORKER_SOCKET, .events = POLLIN };
+    struct message_probe question;
+    int type;
+
+    if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+        _exit(1);
+    type = frame_receive(WORKER_SOCKET, &child.question);
+    if (type == -EAGAIN)
+        return;
+    if (type != MESSAGE_PROBE || message_unpack_probe(&child.question, &question) < 0)
+        _exit(0);
+    if (child.alone) {
+        shutdown(WORKER_SOCKET, SHUT_RD); /* the next question does not get in */
+        probe_check_main(&child.plugin, &question, child.loose);
+    }
+    check_apart(&question);
+    message_free_params(question.params, question.param_count);
+    send_answer();
+}
+
+void probe_child_main(const struct probe_child *c)
+{
+    static struct problems problems;
+    bool loaded;
+
+    child.loose = c->loose;
+    loaded = set_up(c, &problems) == 0;
+    probe_answer_pack(&child.answer, 0, loaded ? &child.plugin : NULL, &problems);
+    /* A fork has none of the threads that a constructor started (as the run-time of some languages
+     * does), and a check() that needs them would wait for ever. */
+    child.alone = loaded && has_threads();
+    send_answer();
+    if (!loaded)
+        _exit(0);
+    for (;;)
+        answer_next();
 }

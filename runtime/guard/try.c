@@ -51,7 +51,7 @@ static int check(const struct message_probe *question)
 
     /* What a probed file leaves running comes to this process, which kills it. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    probe_ask(question, true, -1, &frame);
+    probe_ask(question, &frame);
     prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
     if (message_unpack_probed(&frame, &m) < 0)
         return EXIT_FAILURE;

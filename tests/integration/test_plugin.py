@@ -2,6 +2,7 @@
 """The plugin contract: what a probe says of each kind of bad file, parameters, and what authors and exec do."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -85,8 +86,8 @@ def test_check_is_heard(folder, prober, kind, words):
     ("ROTA_STRING", '.choices = "a||b"', "an empty text among its choices"),
     ("ROTA_STRING", '.choices = ""', "an empty text among its choices"),
 ])
-def test_authors_slip_in_a_limit(folder, prober, type_name, limit, words):
-    plugin = h.compile_plugin(folder, h.PLUGINS / "broken.c", "limited",
+def test_authors_slip_in_a_limit(tmp_path, prober, type_name, limit, words):
+    plugin = h.compile_plugin(tmp_path, h.PLUGINS / "broken.c", "limited",
                               [f"LIMITED={limit}", f"TYPE={type_name}"])
     answer = prober.probe(plugin)
     assert answer["loaded"] == 0
@@ -116,7 +117,8 @@ def test_constructor_that_closes_its_socket_and_waits(folder):
         assert 4.5 < time.monotonic() - began < 8
         assert "was not loaded and checked within 5 s" in answer["errors"][0][1]
         assert not h.descendants(guard.process.pid)
-        guard.send(h.PROBE, plugin_path=str(plugin), job="x", index=0)
+        again = shutil.copy(plugin, Path(folder) / "mute_too.so")
+        guard.send(h.PROBE, plugin_path=str(again), job="x", index=0)
         left = h.wait_until(lambda: h.descendants(guard.process.pid), 4, "the mute probe")
         guard.close()
         assert guard.process.wait(2) == 0
@@ -323,10 +325,10 @@ def guard_command(*arguments, **options):
 def test_describe(typed):
     out = guard_command("--describe", typed)
     assert out.returncode == 0
-    assert out.stdout.startswith("typed 1: Types.\n")
-    assert "  count  integer, required, from 1 to 10\n" in out.stdout
-    assert "  mode  string, default fast, one of fast|slow\n" in out.stdout
-    assert "  ABI   1\n" in out.stdout
+    assert out.stdout.startswith("plugin: typed\nversion: 1\ncontract: 1\nsummary: Types.\n")
+    assert "\nparameter: count\n  type: integer\n  flags: required\n  min: 1\n  max: 10\n" in out.stdout
+    assert "\nparameter: mode\n  type: string\n  default: fast\n  choices: fast|slow\n" in out.stdout
+    assert out.stdout.endswith("\nparameters: 11\n")
     out = guard_command("--describe", "/no/such.so")
     assert out.returncode == 1 and "/no/such.so: No such file" in out.stderr
 

@@ -32,7 +32,7 @@ PURE = {
 LIBC = C_STANDARD | {
     "dirent.h", "elf.h", "fcntl.h", "fnmatch.h", "getopt.h", "glob.h", "grp.h", "ifaddrs.h",
     "langinfo.h", "libgen.h", "link.h", "malloc.h", "netdb.h", "paths.h", "poll.h", "pwd.h", "sched.h",
-    "shadow.h", "spawn.h", "sysexits.h", "syslog.h", "termios.h", "unistd.h", "wait.h",
+    "search.h", "shadow.h", "spawn.h", "sysexits.h", "syslog.h", "termios.h", "unistd.h", "wait.h",
 }
 LIBC_FOLDERS = ("sys/", "linux/", "asm/", "net/", "netinet/", "arpa/")
 
@@ -88,12 +88,14 @@ RESERVED = re.compile(
     r"|config_\w+")
 
 # What core's object files may call outside core and base. Compiler helpers: stack protector, 64-bit
-# division of 32-bit processors, fortified copies, sanitizers, coverage.
+# division of 32-bit processors, bits counted where no instruction does it, fortified copies, sanitizers,
+# coverage.
 CORE_CALLS = re.compile(
     r"mem(cpy|move|set|cmp|chr)|str(len|nlen|cmp|ncmp|chr|rchr|spn|cspn)|v?snprintf"
     r"|__(memcpy|memmove|memset|snprintf|vsnprintf)_chk"
     r"|__assert_fail|__stack_chk_fail(_local)?|_GLOBAL_OFFSET_TABLE_"
     r"|__u?(div|mod|divmod)di[34]|__u?mulodi4|__aeabi_u?[il](div|divmod)"
+    r"|__(popcount|clz|ctz)[sd]i2"
     r"|__(asan|ubsan|sanitizer|odr_asan|gcov)_\w+")
 
 LIBC_PARTS = re.compile(r"libc\.so\.\d+|ld-linux.*|lib(dl|pthread|rt)\.so\.\d+")
@@ -104,6 +106,7 @@ PROGRAMS = {
     "runtime/supervisor/rotad": {"libsystemd", "libhiredis", "libconfig"},
     "runtime/guard/rota-guard": set(),
     "plugins/exec.so": set(),
+    "plugins/prune.so": set(),
 }
 
 INCLUDE = re.compile(r"^\s*#\s*include\s*(.*?)\s*(?:/\*.*)?$")

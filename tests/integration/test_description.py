@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""Descriptions of plugins: a probe of X.description says of parameters what a probe of X.so says."""
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import guard_harness as h
+import pytest
+from guard_harness import GUARD, Guard
+
+SHIPPED = sorted((h.BUILD / "plugins").glob("*.so"))
+
+# Names of typed.c's parameters and of the shipped plugins'; what a plugin does not have is a mistake too.
+NAMES = ["text", "mode", "where", "count", "ratio", "really", "wait", "room", "names", "password", "hidden",
+         "command", "decline_exit", "stdin_file", "path", "older_than", "keep", "max_size", "match", "recursive"]
+VALUES = ["", "x", "fast", "hunter22", "/a", "a/b", "12", "1h", "2h", "1MiB", "3GiB", 0, 3, 11, -1, 0.25, 1.5,
+          True, False, [], ["a"], ["a", "b", "c", "d"], ["/a", "b"]]
+BASES = {"typed": {"count": 1}, "exec": {"command": ["true"]},
+         "prune": {"path": "/nowhere/at/all", "older_than": "1d"}}
+
+
+def guard_command(*arguments):
+    return subprocess.run([str(GUARD), *map(str, arguments)], capture_output=True, text=True, timeout=20,
+                          check=False)
+
+
+def describe(plugin, folder):
+    out = guard_command("--describe", plugin)
+    assert out.returncode == 0, out.stderr
+    path = Path(folder) / f"{Path(plugin).stem}.description"
+    path.write_text(out.stdout)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder():
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o755)
+        yield path
+
+
+@pytest.fixture(scope="module")
+def typed(folder):
+    return h.compile_plugin(folder, h.PLUGINS / "typed.c")
+
+
+@pytest.fixture(scope="module")
+def prober():
+    with Guard("--probe") as guard:
+        yield guard
+        guard.close()
+        assert guard.process.wait(5) == 0
+
+
+def cases(base):
+    yield {}
+    yield base
+    for name in NAMES:
+        for value in VALUES:
+            yield {**base, name: value}
+
+
+def of_parameters(answer):
+    """Without what check() says, which is code: it is asked only where the parameters are right."""
+    return {key: value for key, value in answer.items() if key != "errors"}, answer["errors"]
+
+
+@pytest.mark.parametrize("name", ["typed", *[path.stem for path in SHIPPED]])
+def test_same_answers_as_the_plugin(name, folder, typed, prober):
+    plugin = typed if name == "typed" else h.BUILD / "plugins" / f"{name}.so"
+    description = describe(plugin, folder)
+    compared = 0
+    for params in cases(BASES[name]):
+        of_code, said = of_parameters(prober.probe(plugin, params))
+        of_text, read = of_parameters(prober.probe(description, params))
+        assert of_code == of_text
+        if not read and said:  # check()'s one sentence about the whole
+            assert len(said) == 1 and said[0][0] == -1, (params, said)
+            continue
+        assert said == read, params
+        compared += 1
+    assert compared > 300
+
+
+def test_every_shipped_plugin_has_its_description():
+    assert [path.stem for path in SHIPPED]
+    for plugin in SHIPPED:
+        out = guard_command("--describe", plugin)
+        assert plugin.with_suffix(".description").read_text() == out.stdout
+
+
+def test_the_manual_has_every_parameter():
+    manual = (h.ROOT / "docs" / "rota-plugins.7").read_text()
+    for plugin in SHIPPED:
+        section = re.search(rf"^\.SH {plugin.stem.upper()}\n(.*?)^\.SH", manual, re.M | re.S)[1]
+        text = plugin.with_suffix(".description").read_text()
+        documented = re.findall(r"\w+", " ".join(re.findall(r"^\.TP\n\.BR? (.*)$", section, re.M)))
+        assert sorted(re.findall(r"^parameter: (\w+)$", text, re.M)) == sorted(documented)
+
+
+def test_no_code_is_run(folder, prober):
+    """The plugin behind it would end the process that loads it."""
+    path = Path(folder) / "exits.description"
+    path.write_text("plugin: exits\nversion: 7\ncontract: 1\nsummary: s\n\nparameters: 0\n")
+    h.compile_plugin(folder, h.PLUGINS / "broken.c", "exits", ["EXITS"])
+    answer = prober.probe(path)
+    assert (answer["loaded"], answer["name"], answer["version"], answer["errors"]) == (1, "exits", "7", [])
+
+
+def test_a_link_to_a_plugin_is_no_code_either(folder, typed, prober):
+    path = Path(folder) / "linked.description"
+    path.symlink_to(typed)
+    answer = prober.probe(path)
+    assert answer["loaded"] == 0 and answer["errors"][0][1].startswith(f"{typed}:1: ")
+
+
+def test_mistakes_have_their_line(folder, prober):
+    path = Path(folder) / "bad.description"
+    path.write_text("plugin: bad\nversion: 7\ncontract: 2\nsummary: s\nsize: 3\n\nparameters: 1\n")
+    answer = prober.probe(path)
+    assert answer["loaded"] == 0
+    assert [index for index, _ in answer["errors"]] == [-1, -1, -1]
+    for line, (_, text) in zip((3, 5, 7), answer["errors"]):
+        assert text.startswith(f"{path}:{line}: ")
+
+
+def test_files_that_are_none(folder, prober):
+    fifo, link = Path(folder) / "fifo.description", Path(folder) / "link.description"
+    os.mkfifo(fifo)
+    link.symlink_to("/no/such/file")
+    for path, words in [(fifo, "is no regular file"), (Path(folder) / "no.description", "No such file"),
+                        (link, "No such file"), ("x.description", "is not absolute")]:
+        answer = prober.probe(path)
+        assert answer["loaded"] == 0 and words in answer["errors"][0][1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a file away")
+def test_others_must_not_be_able_to_change_it(folder, typed, prober):
+    path = describe(typed, folder)
+    os.chmod(path, 0o666)
+    assert "others could replace the plugin" in prober.probe(path)["errors"][0][1]
+    os.chmod(path, 0o644)
+    os.chown(path, 65534, 65534)
+    assert "others could replace the plugin" in prober.probe(path)["errors"][0][1]
+
+
+def test_a_description_is_never_run(tmp_path, typed):
+    path = describe(typed, tmp_path)
+    for command in ("--try", "--describe"):
+        out = guard_command(command, path)
+        assert out.returncode == 1
+        assert "is a plugin's description, which cannot be run; name the plugin's .so" in out.stderr
+    ended, _ = h.run(path)
+    assert ended["how"] == h.UNLOADABLE and "which cannot be run" in ended["detail"]
+
+
+@pytest.mark.parametrize("command", ["--describe", "--try"])
+def test_a_fifo_holds_up_nobody(folder, command):
+    fifo = Path(folder) / f"fifo{command}.so"
+    os.mkfifo(fifo)
+    out = guard_command(command, fifo)
+    assert out.returncode == 1 and f"{fifo} is no regular file" in out.stderr
+
+
+def test_texts_that_are_too_long(folder):
+    plugin = h.compile_plugin(folder, h.PLUGINS / "broken.c", "talker", ["TALKER"])
+    out = guard_command("--describe", plugin)
+    assert out.returncode == 1 and out.stdout == ""
+    assert "its description:2: the line has 200008 bytes; the most is 16384" in out.stderr
