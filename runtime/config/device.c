@@ -21,6 +21,7 @@ struct device {
     char text[256]; /* longer than any name may be, so that a long one is seen and said */
     size_t length;
     bool cut;
+    bool open; /* some of it is left out of `text`, since only the device has it */
 };
 
 static void append(struct device *d, const char *text, size_t length)
@@ -78,9 +79,18 @@ static void append_machine(struct device *d)
     append(d, hex, MACHINE_DIGITS);
 }
 
+static bool is_of_device(char letter)
+{
+    return letter == 'H' || letter == 'm' || letter == 'b';
+}
+
 /* False where the letter has no meaning. */
 static bool append_special(struct device *d, char letter)
 {
+    if (is_of_device(letter) && d->r->root[0] != '\0') {
+        d->open = true;
+        return true;
+    }
     switch (letter) {
     case 'H':
         append_host(d);
@@ -109,9 +119,9 @@ static bool is_printable(const char *name)
 
 static void check(struct device *d)
 {
-    if (d->cut || d->length == 0 || d->length > DEVICE_NAME_MAX)
+    if (d->cut || (d->length == 0 && !d->open) || d->length > DEVICE_NAME_MAX)
         reading_problem(d->r, PROBLEM_ERROR, d->line, "device is '%s'; a name has 1 to %d bytes",
-                        d->text, DEVICE_NAME_MAX);
+                        d->open ? d->r->config->device : d->text, DEVICE_NAME_MAX);
     else if (!is_printable(d->text))
         reading_problem(
             d->r, PROBLEM_ERROR, d->line,
@@ -150,11 +160,10 @@ static void settle_template(struct reading *r, int line)
         return;
     if (line > 0)
         c->device_written = reading_copy(r, c->device);
-    c->device_open = r->root[0] != '\0' && strchr(c->device, '%');
-    if (c->device_open)
-        return;
     expand(&d, c->device);
-    set_name(r, d.text);
+    c->device_open = d.open;
+    if (!d.open)
+        set_name(r, d.text);
 }
 
 /* The first line, without spaces around it. */

@@ -11,6 +11,8 @@
 #define TOP(key) .path = (key), .name = (key)
 #define REDIS(key) .path = "redis." key, .name = (key)
 #define JOB(key) .path = (key), .name = (key)
+/* Two periods of the rarest schedule: a February 29 on one weekday comes each 28 years. */
+#define RETENTION_MAX_MS (2 * 10227 * DAY_MS)
 
 static const struct schema_key top_keys[] = {
     { TOP("prefix"), SCHEMA_TEXT, SCHEMA_NEEDS_JOB, .min = 1, .max = 32, .only = "._:-",
@@ -166,7 +168,7 @@ static const struct schema_key job_keys[] = {
       DEST(job_config, spec.retry_delay_ms) },
     { JOB("history"), SCHEMA_INTEGER, .min = 0, .max = 10000, .def = "100",
       .help = "Finished runs kept in Redis.", DEST(job_config, spec.history) },
-    { JOB("retention"), SCHEMA_DURATION, .min = DAY_MS, .max = 1826 * DAY_MS,
+    { JOB("retention"), SCHEMA_DURATION, .min = DAY_MS, .max = RETENTION_MAX_MS,
       .otherwise = "30d, at least two periods", .example = "30d",
       .help = "How long what is known of the job outlives its last turn; at least two periods.",
       DEST(job_config, spec.retention_ms) },

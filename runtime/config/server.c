@@ -99,6 +99,11 @@ static void read_password(struct reading *r, int line)
         trust_read(path, &(struct trust_rule){ r->root, PASSWORD_BYTES_MAX, true }, &secret, why);
     if (error == -ENOMEM)
         r->no_memory = true;
+    else if (error == -ENOENT && r->root[0] != '\0') /* no image holds secrets */
+        reading_problem(r, PROBLEM_WARNING, line,
+                        "redis.password_file is \"%s\", and there is no such file in the tree; the "
+                        "device needs it before rotad starts",
+                        file);
     else if (error < 0)
         reading_problem(r, PROBLEM_ERROR, line, "redis.password_file '%s' is not used: %s", file,
                         why);

@@ -70,6 +70,12 @@ static char *find_named(struct reading *r, const char *name)
     return reading_path(r, name + strlen(r->root));
 }
 
+static void note_unread(struct reading *r, const char *folder, const char *why)
+{
+    r->file = folder;
+    reading_problem(r, PROBLEM_ERROR, 0, "this folder cannot be read: %s", why);
+}
+
 static int add_folder(struct reading *r, struct sources *s, const char *folder)
 {
     CLEANUP_FREE char *path = find_named(r, folder);
@@ -79,12 +85,14 @@ static int add_folder(struct reading *r, struct sources *s, const char *folder)
 
     if (!path)
         return -ENOMEM;
+    if (r->root[0] != '\0' && strcmp(path, r->root) == 0) {
+        note_unread(r, folder, "its links lead nowhere");
+        return 0;
+    }
     d = opendir(path);
     if (!d) {
-        if (errno != ENOENT) {
-            r->file = folder;
-            reading_problem(r, PROBLEM_ERROR, 0, "this folder cannot be read: %s", strerror(errno));
-        }
+        if (errno != ENOENT)
+            note_unread(r, folder, strerror(errno));
         return 0;
     }
     while (error == 0 && (e = readdir(d)))

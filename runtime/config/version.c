@@ -56,7 +56,7 @@ bool version_suffices(struct reading *r, const config_setting_t *s)
         (needed.major == have.major && needed.minor <= have.minor))
         return true;
     reading_problem(r, PROBLEM_ERROR, parse_line(s),
-                    "this file needs rota %s; this is " ROTA_VERSION, text);
+                    "this file needs rota %s; this is " ROTA_VERSION "; upgrade rota", text);
     return false;
 }
 

@@ -6,7 +6,7 @@
  * @monthly, @yearly, @annually. As in Vixie's cron, where both day fields are restricted (neither
  * begins with `*`) a day matches by either, else by both. Stricter than that cron where it hides a
  * slip: a step needs a range (5-59/15, not 5/15; so does cronie) and is no longer than the field. A
- * week may end with Sunday: FRI-SUN is 5-7. */
+ * week may begin or end with Sunday, whichever its number: 7-2 is 0-2, FRI-SUN is 5-7. */
 #ifndef ROTA_CORE_CRON_H
 #define ROTA_CORE_CRON_H
 #include <stdbool.h>

@@ -180,9 +180,11 @@ static int read_range(const struct field *f, struct piece p, struct range *ret_r
     high = p.at ? read_value(f, &p, why) : low;
     if (high < 0)
         return high;
-    /* A week may end with Sunday: FRI-SUN is 5-7. */
+    /* Sunday is at both ends of a week: FRI-SUN is 5-7, and 7-2 is 0-2. */
     if (f == &fields[WEEKDAY] && high == 0 && low > 0)
         high = 7;
+    else if (f == &fields[WEEKDAY] && low == 7 && high < 7)
+        low = 0;
     if (low > high)
         return refuse(why, "a range goes upward, and the %s is %d-%d; write %d-%d,%d-%d", f->name,
                       low, high, low, f == &fields[WEEKDAY] ? 6 : f->high, f->low, high);

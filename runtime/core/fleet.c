@@ -224,8 +224,18 @@ void fleet_slot_freed(struct fleet *f, struct boot now)
     fleet_rearm(f, first, former);
 }
 
+/* For an instant: each of these has a next turn, if nothing else. */
+static bool waits(const struct job *j)
+{
+    return j->state == JOB_WAITING || j->state == JOB_NO_SLOT || j->state == JOB_WATCHING;
+}
+
 bool fleet_sound(const struct fleet *f, struct boot now, int64_t slack_ms, const char **ret_why)
 {
+    if (boot_reached(now, boot_add(f->clock_retry, slack_ms)) || f->clock_retry.ms < f->wake.ms) {
+        *ret_why = "the question for the time has no timer, or one that is overdue";
+        return false;
+    }
     for (const struct job *j = f->jobs; j; j = j->next_in_fleet) {
         if (boot_reached(now, boot_add(j->armed, slack_ms))) {
             *ret_why = "a job's timer is overdue";
@@ -235,7 +245,7 @@ bool fleet_sound(const struct fleet *f, struct boot now, int64_t slack_ms, const
             *ret_why = "a job's instant has no timer";
             return false;
         }
-        if (j->armed.ms == BOOT_NEVER.ms && (j->state == JOB_WAITING || j->state == JOB_WATCHING)) {
+        if (j->armed.ms == BOOT_NEVER.ms && waits(j)) {
             *ret_why = "a job waits without a timer";
             return false;
         }

@@ -15,12 +15,11 @@ struct fleet {
     struct boot clock_retry; /* the time is asked for again then */
     bool clock_asked;
     enum fault clock_fault; /* of the last question for the time; FAULT_NONE: it was answered */
-    int64_t
-        moved_ms;  /* by how much fleet time has moved since the jobs' timers were last set by it */
-    uint32_t size; /* devices; 1 until hello exists */
-    uint32_t slots;        /* max_running */
-    struct job *jobs;      /* as they joined */
-    struct job **jobs_end; /* where the next one goes */
+    int64_t moved_ms;       /* of fleet time, since the jobs' timers were last set by it */
+    uint32_t size;          /* devices; 1 until hello exists */
+    uint32_t slots;         /* max_running */
+    struct job *jobs;       /* as they joined */
+    struct job **jobs_end;  /* where the next one goes */
     struct boot wake; /* the earliest instant of all, or an instant before it: fleet_tick() then */
     bool wake_stale;  /* it may be before it */
     uint64_t missed;  /* turns that fell due, and passed, while the store could not be asked */

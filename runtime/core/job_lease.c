@@ -155,6 +155,7 @@ static void granted(struct lease *l, const struct store_reply *reply)
         return;
     }
     report_takeover(j, reply);
+    job_keep_holder(j, NULL); /* our own next try of the turn is no takeover */
     job_happen(j, JOB_EVENT_GRANT, reply->received);
 }
 
@@ -275,6 +276,8 @@ static void refused(struct lease *l, const struct store_reply *reply)
     j->unheard = false;
     if (reply->acquire.answer != ACQUIRE_OVER)
         j->overs = 0;
+    if (reply->acquire.answer != ACQUIRE_HELD)
+        job_keep_holder(j, NULL); /* its run has ended, and did not go silent */
     switch (reply->acquire.answer) {
     case ACQUIRE_HELD:
         refused_held(j, reply);

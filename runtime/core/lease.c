@@ -206,8 +206,8 @@ static void taken(struct lease *l, const struct step *s)
 
 static void start_closing(struct lease *l, const struct step *s)
 {
-    port_of(l)->cancel(port_of(l)->context,
-                       &l->call); /* a renewal that is still out answers nobody */
+    /* A renewal that is still out answers nobody. */
+    port_of(l)->cancel(port_of(l)->context, &l->call);
     reset_failures(l);
     submit_urgent(l, s);
 }

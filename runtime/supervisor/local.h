@@ -28,8 +28,9 @@ int local_store_new(const struct local_store_env *env, struct local_store **ret_
 /* Calls that are still queued are dropped without an answer. Accepts NULL. */
 void local_store_free(struct local_store *s);
 
-/* A job whose spec->key this is takes turns from now on: those that were due before have passed.
- * Jobs of the same key share a record. Before the first submit(). 0 or -ENOMEM. */
+/* A job whose spec->key this is takes turns from now on: where the key is new here, those that were
+ * due before have passed. Jobs of the same key share a record. Before the first submit(). 0 or
+ * -ENOMEM. */
 int local_store_open(struct local_store *s, const char *key);
 /* The end of one open(). The record stays for as long as its retention. */
 void local_store_close(struct local_store *s, const char *key);

@@ -314,9 +314,9 @@ static int on_stop_time(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     for (const struct device_job *d = m->jobs; d; d = d->next)
-        journal_log(LOG_WARNING, NULL,
-                    "%s: %s when rotad's time to stop was over; its lock is left to expire",
-                    d->config->name, d->run ? "still ran" : "was not yet told to Redis");
+        journal_log(LOG_WARNING, NULL, "%s: %s when rotad's time to stop was over%s",
+                    d->config->name, d->run ? "still ran" : "was not yet told to Redis",
+                    m->local ? "" : "; its lock is left to expire");
     (void)sd_event_exit(m->event, 0);
     return 0;
 }
@@ -362,6 +362,11 @@ static int swap_generation(struct manager *m, struct config *config)
 
     if (!g)
         return -ENOMEM;
+    /* Before the first job nobody has been told who we are. */
+    if (!manager_has_store(m)) {
+        text_copy(m->device, sizeof m->device, config->device);
+        m->user_known = false;
+    }
     g->config = config;
     m->generation = g;
     if (old->users == 0) {

@@ -67,7 +67,7 @@ struct manager {
     struct probe *probe;
     struct reload *reload;
     struct health *health;
-    char device[DEVICE_NAME_MAX + 1]; /* outlives each configuration */
+    char device[DEVICE_NAME_MAX + 1]; /* outlives each configuration; fixed by the first job */
     struct worker_user user;
     bool user_known;
     struct run_env run_env;

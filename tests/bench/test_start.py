@@ -10,6 +10,7 @@ import time
 import pytest
 
 from fleet import ROTAD, SANITIZED, Fleet, children_of, conf_text, wait_for
+from guard_harness import EXEC, Guard
 from notify import NotifySocket
 from redis_server import RedisServer
 
@@ -24,6 +25,9 @@ IDLE_SECONDS = 10
 IDLE_TICKS_MAX = 1
 IDLE_KIB_MAX = 400
 JOB_BYTES_MAX = 1024
+PROBES = 200
+# About 6 on a quiet machine; 1 where each job loads the file anew.
+PROBE_RATIO_MIN = 2
 
 Figures = collections.namedtuple("Figures", "ready_s status_at_ready guards dirty_kib idle_ticks")
 
@@ -149,3 +153,20 @@ def test_a_job_is_small(many, few):
     a_job = (many.dirty_kib - few.dirty_kib) * 1024 // (MANY - FEW)
     print(f"{few.dirty_kib} KiB with {FEW} jobs, {many.dirty_kib} KiB with {MANY}: {a_job} bytes each")
     assert a_job < JOB_BYTES_MAX
+
+
+def probe_ms(*files):
+    """Of one job, where the guard is asked about the files in turn."""
+    with Guard("--probe") as guard:
+        begin = time.monotonic()
+        for i in range(PROBES):
+            answer = guard.probe(files[i % len(files)], {"command": ["/bin/echo", str(i)]}, index=i)
+            assert answer["errors"] == []
+        return (time.monotonic() - begin) * 1000 / PROBES
+
+
+def test_a_file_is_loaded_once_for_its_jobs(tmp_path):
+    second = shutil.copy(EXEC, tmp_path / "second.so")
+    once, anew = probe_ms(EXEC), probe_ms(EXEC, second)
+    print(f"a job's probe takes {once:.2f} ms; {anew:.2f} ms where the file is loaded for it")
+    assert anew / once > PROBE_RATIO_MIN

@@ -409,7 +409,7 @@ def test_one_device_alone(conf):
 def test_a_file_for_a_newer_rota(conf):
     done = rotad(conf(jobs(job("alpha", worst="10")), head='later = 1;\nrequires = "9999.0";\n'), "--check")
     assert done.returncode == CONFIG
-    assert re.fullmatch(r"rotad\.conf:2: this file needs rota 9999\.0; this is [\d.]+\n", done.stderr)
+    assert re.fullmatch(r"rotad\.conf:2: this file needs rota 9999\.0; this is [\d.]+; upgrade rota\n", done.stderr)
 
 
 @pytest.fixture(scope="session")

@@ -29,9 +29,10 @@ def installed(tmp_path_factory):
 
 def test_each_thing_is_in_its_place(installed):
     for name in ("usr/sbin/rotad", "usr/libexec/rota-guard", "usr/lib/rota/exec.so",
+                 "usr/lib/rota/exec.description", "usr/lib/rota/prune.so", "usr/lib/rota/prune.description",
                  "usr/include/rota/plugin.h", "usr/lib/pkgconfig/rota.pc",
                  "usr/lib/systemd/system/rotad.service", "usr/share/man/man8/rotad.8",
-                 "usr/share/man/man8/rota-guard.8", "usr/share/man/man5/rotad.conf.5",
+                 "usr/share/man/man8/rota-guard.8", "usr/share/man/man7/rota-plugins.7", "usr/share/man/man5/rotad.conf.5",
                  "etc/rota/rotad.conf"):
         assert (installed / name).is_file(), name
     assert list((installed / "etc/rota/jobs.d").iterdir()) == []
@@ -43,7 +44,8 @@ def test_the_configuration_names_the_examples(installed):
     # The text was made for the build's prefix, the files went to another.
     prefix = re.search(r"^CMAKE_INSTALL_PREFIX:PATH=(.*)$", (h.BUILD / "CMakeCache.txt").read_text(), re.M)[1]
     examples = installed / "usr" / Path(folder).relative_to(prefix)
-    assert sorted(path.name for path in examples.iterdir()) == ["nightly_report.conf", "sync_prices.conf"]
+    assert sorted(path.name for path in examples.iterdir()) == ["nightly_report.conf", "sync_prices.conf",
+                                                              "tidy_uploads.conf"]
 
 
 def test_a_configuration_that_is_there_stays(tmp_path):

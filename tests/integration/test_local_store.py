@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from fleet import LOCAL, ONCE, RENEWED, SHORT, now_ms
+from fleet import LOCAL, ONCE, RENEWED, SHORT, is_alive, now_ms, wait_for
 from notify import NotifySocket
 from test_s53_no_jobs import sockets
 
@@ -86,6 +86,16 @@ def test_crash_leaves_the_lock_to_expire(fleet):
     device.wait_line("crashes: succeeded in .*, attempt 2 of 3", within=15)
     first, second = fleet.entries("begin")
     assert second.at - first.at > 3000
+
+
+def test_a_stop_that_ends_before_the_run(fleet):
+    """There is nobody for whom a lock could be left."""
+    job = {**FIRST, "stop_grace": "1s", **fleet.body("long", "trap '' TERM; note deaf; sleep 30")}
+    device = fleet.device({"long": job}, **{**LOCAL, "stop_timeout": "100ms"}).start()
+    begin = fleet.wait_entry("deaf", within=15)
+    assert device.stop() == 0
+    device.wait_line("^long: still ran when rotad's time to stop was over$", 1)
+    wait_for(lambda: not is_alive(begin.pid), 5, "the run is ended by its guard")
 
 
 def test_record_outlives_an_edit(fleet):

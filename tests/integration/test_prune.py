@@ -196,6 +196,29 @@ def test_a_link_named_by_the_operator_is_resolved(folder):
     assert names(folder) == ["link", "t"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
+def test_a_link_on_the_way_that_is_somebody_elses(folder):
+    """Who may write in a folder above it does not decide what root deletes."""
+    nobody = 65534
+    put(folder / "out" / "f", 9)
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "link").symlink_to("../out")
+    (folder / "own").symlink_to("theirs")
+    os.chown(folder / "theirs" / "link", nobody, nobody, follow_symlinks=False)
+    path = folder / "own" / "link" / "."
+    assert "belongs to neither root nor the job's user" in refusal({"path": f"{path}/.", "older_than": "1d"})[0]
+    ended, _ = prune(f"{path}/.", older_than="1d")
+    assert ended["result"] == h.FAILED and "write the path without that link" in ended["detail"]
+    assert (folder / "out" / "f").exists()
+    # Their own job may follow it, and root's too where no link of theirs is on the way.
+    os.chown(folder / "out", nobody, nobody)
+    assert prune(f"{path}/.", user=nobody, older_than="1d")[0]["result"] == h.SUCCEEDED
+    put(folder / "out" / "f", 9)
+    assert prune(f"{folder}/own/../out/", older_than="1d")[0]["result"] == h.SUCCEEDED
+    (folder / "loop").symlink_to("loop")
+    assert "Too many levels of symbolic links" in refusal({"path": f"{folder}/loop", "older_than": "1d"})[0]
+
+
 def test_a_link_swapped_in_by_a_racing_process(folder):
     """A folder and a link to the outside take turns at one name, as fast as they can."""
     put(folder / "out" / "z" / "stays", 9)

@@ -69,6 +69,26 @@ def test_changed_while_it_runs(fleet):
     assert len(fleet.entries("begin")) == 1
 
 
+@pytest.mark.parametrize("off", [{"enabled": False}, {"devices": ["another"]}])
+def test_switched_off_and_on_while_it_runs(fleet, off):
+    """The run goes on to its end; no turn is taken until the job is back, and none of those twice."""
+    fleet.make_due("report")
+    job = {**RENEWED, "every": "2s", "attempts": 1, **fleet.body("report", "sleep 5")}
+    device = fleet.device({"report": job}).start()
+    fleet.wait_entry("begin")
+    device.write({"report": {**job, **off}})
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: 1 job$")
+    device.wait_line("report: .* -> OFF")
+    assert [entry["outcome"] for entry in fleet.wait_history("report")] == ["succeeded"]
+    assert len(fleet.entries("begin")) == 1
+    device.write({"report": job})
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: 1 job$", count=2)
+    fleet.wait_entry("end", count=2)
+    assert len(set(turns(fleet, "report"))) == len(turns(fleet, "report"))
+
+
 @pytest.mark.parametrize("break_it, said", [
     (lambda text: text.replace("worst_case", "wrost_case"),
      r":\d+: job 'same': unknown key 'wrost_case'; did you mean 'worst_case'\?"),
@@ -104,3 +124,16 @@ def test_what_takes_a_restart(fleet):
                      "the old configuration stays$")
     wait_turns(fleet, "same", 1)
     assert fleet.client.keys("other:*") == []
+
+
+def test_what_needs_no_restart_before_the_first_job(fleet):
+    """Nothing of it is in use yet: the name that the fleet will see, too."""
+    device = fleet.device({}).start()
+    device.wait_line("^no jobs yet")
+    fleet.make_due("first")
+    device.write({"first": {**TICK, "devices": ["renamed"], **fleet.body("first")}},
+                 device="renamed")
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: 1 job$")
+    entries = fleet.wait_history("first")
+    assert entries[0]["token"].partition(":")[0] == "renamed"

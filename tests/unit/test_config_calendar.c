@@ -313,15 +313,17 @@ static void test_print_parses_again(void **state)
              "a = { " JOB
              " cron = \"30 2 * * 1-5\"; timezone = \"Europe/Berlin\"; was = \"z\"; };\n"
              "b = { " JOB " cron = \"@daily\"; enabled = false; devices = [ \"x*\", \"?\" ]; };\n"
-             "c = { " JOB " every = \"1h\"; offset = \"5m\"; devices = \"*\"; };\n");
+             "c = { " JOB " every = \"1h\"; offset = \"5m\"; devices = \"*\"; };\n"
+             /* The rarest: two of its periods are the longest retention. */
+             "d = { " JOB " cron = \"0 0 29 2 */7\"; };\n");
     place_expect(*state, c, "");
     assert_int_equal(config_print(c, out), 0);
     assert_int_equal(fclose(out), 0);
     place_write(*state, "etc/rota/rotad.conf", text);
     again = place_load_system(*state);
     place_expect(*state, again, "");
-    assert_int_equal(again->job_count, 3);
-    for (size_t i = 0; i < 3; i++)
+    assert_int_equal(again->job_count, 4);
+    for (size_t i = 0; i < 4; i++)
         assert_true(config_job_equal(&c->jobs[i], &again->jobs[i]));
     assert_string_equal(again->jobs[0].spec.key, "z");
     config_free(c);

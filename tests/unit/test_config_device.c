@@ -279,7 +279,8 @@ static void test_requires_a_newer_one(void **state)
 
         snprintf(version, sizeof(version), "%d.%d", major + (i > 0), i == 0 ? minor + 1 : 5 * i);
         snprintf(expected, sizeof(expected),
-                 "error /rotad.conf:2: this file needs rota %s; this is " ROTA_VERSION "\n",
+                 "error /rotad.conf:2: this file needs rota %s; this is " ROTA_VERSION
+                 "; upgrade rota\n",
                  version);
         expect_requires(*state, version, expected);
     }

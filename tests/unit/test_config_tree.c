@@ -86,6 +86,19 @@ static void test_a_link_that_leads_nowhere(void **state)
     config_free(c);
 }
 
+static void test_a_folder_that_leads_nowhere(void **state)
+{
+    const struct place *p = *state;
+    struct config *c;
+
+    place_write(p, "etc/rota/rotad.conf", "device = \"d\";");
+    link_to(p, "jobs.d", "etc/rota/jobs.d");
+    c = place_load_system(p);
+    place_expect(p, c,
+                 "error /etc/rota/jobs.d: this folder cannot be read: its links lead nowhere\n");
+    config_free(c);
+}
+
 static struct config *load_named(const struct place *p, const char *file)
 {
     struct config_source source = { .file = file, .root = p->folder };
@@ -162,6 +175,49 @@ static void test_the_name_is_made_on_the_device(void **state)
     expect_open(p, "device_file = \"/etc/name\";", false, true);
 }
 
+static void expect_of_tree(const struct place *p, const char *text, const char *problems)
+{
+    struct config *c;
+
+    place_write(p, "etc/rota/rotad.conf", text);
+    c = place_load_system(p);
+    place_expect(p, c, problems);
+    config_free(c);
+}
+
+/* What is wrong for every device is wrong already in the tree. */
+static void test_a_template_is_checked_in_the_tree(void **state)
+{
+    const struct place *p = *state;
+
+    expect_of_tree(p, "device = \"%H-%q\";",
+                   "error /etc/rota/rotad.conf:1: device has a % without meaning; write %H, %m, %b "
+                   "or %%\n");
+    expect_of_tree(
+        p, "device = \"a gate-%m\";",
+        "error /etc/rota/rotad.conf:1: device holds a space or a character beyond ASCII; "
+        "use letters, digits and signs\n");
+    expect_open(p, "device = \"gate-%%\";", false, false);
+}
+
+/* As job_user and device_file: it is written when the device is set up. */
+static void test_a_password_that_is_not_in_the_tree_yet(void **state)
+{
+    const struct place *p = *state;
+    static const char text[] = "device = \"d\"; redis = { address = \"127.0.0.1:6379\";\n"
+                               "password_file = \"/etc/rota/password\"; };";
+
+    expect_of_tree(p, text,
+                   "warning /etc/rota/rotad.conf:2: redis.password_file is \"/etc/rota/password\", "
+                   "and there is no such file in the tree; the device needs it before rotad "
+                   "starts\n");
+    place_write(p, "etc/rota/password", "");
+    assert_int_equal(chmod(place_path(p, "etc/rota/password"), 0600), 0);
+    expect_of_tree(p, text,
+                   "error /etc/rota/rotad.conf:2: redis.password_file '/etc/rota/password' has an "
+                   "empty first line\n");
+}
+
 static void test_print_keeps_the_template(void **state)
 {
     const struct place *p = *state;
@@ -223,6 +279,24 @@ static void test_descriptions(void **state)
     config_free(c);
 }
 
+/* The guard would load what is asked for by another name than that of a description. */
+static void test_a_description_that_leads_to_a_plugin(void **state)
+{
+    const struct place *p = *state;
+    struct config_source source = { .root = p->folder,
+                                    .plugin_dir_default = "/plugins",
+                                    .described = true };
+    struct config *c;
+
+    place_write(p, "etc/rota/rotad.conf", SERVER "device = \"d\"; jobs = { a = { " JOB " }; };");
+    link_to(p, "exec.so", "plugins/exec.description");
+    assert_int_equal(config_load(&source, &c), 0);
+    assert_int_equal((int)c->problems.count, 1);
+    assert_non_null(strstr(c->problems.items[0].text, "/plugins/exec.description is a link to "));
+    assert_null(config_job_probe_path(c, &c->jobs[0]));
+    config_free(c);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, place_setup, place_teardown)
 
 int main(void)
@@ -231,12 +305,16 @@ int main(void)
         TEST(test_links_stay_in_the_tree),
         TEST(test_files_behind_links),
         TEST(test_a_link_that_leads_nowhere),
+        TEST(test_a_folder_that_leads_nowhere),
         TEST(test_a_file_that_is_named_lies_in_the_tree),
         TEST(test_trust_is_that_of_the_tree),
         TEST(test_the_name_is_made_on_the_device),
+        TEST(test_a_template_is_checked_in_the_tree),
+        TEST(test_a_password_that_is_not_in_the_tree_yet),
         TEST(test_print_keeps_the_template),
         TEST(test_users_are_those_of_the_tree),
         TEST(test_descriptions),
+        TEST(test_a_description_that_leads_to_a_plugin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -439,6 +439,41 @@ static void test_soundness(void **state)
     fake_done(&d.fake);
 }
 
+/* Who waits for a slot waits for the next turn too. */
+static void test_soundness_without_a_slot(void **state)
+{
+    struct device d;
+    const char *why = NULL;
+
+    (void)state;
+    two_run_two_wait(&d);
+    assert_int_equal(d.jobs[2].state, JOB_NO_SLOT);
+    assert_true(fleet_sound(&d.fake.fleet, d.now, 1, &why));
+    d.jobs[2].armed = BOOT_NEVER;
+    assert_false(fleet_sound(&d.fake.fleet, d.now, 1, &why));
+    fake_done(&d.fake);
+}
+
+static void test_soundness_of_the_clock_question(void **state)
+{
+    struct device d;
+    const char *why = NULL;
+    struct boot again;
+
+    (void)state;
+    device_init(&d, 4);
+    job_begin(&d.jobs[0], d.now);
+    assert_true(fake_send(&d.fake, d.now));
+    fake_reply(&d.fake, (struct store_reply){ .status = STORE_ERROR }, d.now);
+    again = d.fake.armed;
+    assert_true(fleet_sound(&d.fake.fleet, again, 100, &why));
+    assert_false(fleet_sound(&d.fake.fleet, boot_add(again, 100), 100, &why));
+    assert_non_null(why);
+    d.fake.fleet.wake = BOOT_NEVER; /* there is no timer */
+    assert_false(fleet_sound(&d.fake.fleet, d.now, 100, &why));
+    fake_done(&d.fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +494,8 @@ int main(void)
         cmocka_unit_test(test_timer_is_set_again),
         cmocka_unit_test(test_only_what_is_due),
         cmocka_unit_test(test_soundness),
+        cmocka_unit_test(test_soundness_without_a_slot),
+        cmocka_unit_test(test_soundness_of_the_clock_question),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

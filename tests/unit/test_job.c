@@ -163,6 +163,51 @@ static void test_takeover_without_memory(void **state)
     bench_done(&b);
 }
 
+/* The holder told of its end, or the try before was this device's own: nobody went silent. */
+static void test_no_takeover_of_an_end_that_was_told(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_held(&b, 8000, BRAVO, 1);
+    bench_to_tick(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_refuse(&b, ACQUIRE_WAIT, 1000, "failed");
+    bench_to_tick(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_grant(&b, 2);
+    assert_int_equal(b.fake.reports[REPORT_TAKEOVER], 0);
+    bench_done(&b);
+}
+
+static void test_one_takeover_a_turn(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_held(&b, 8000, BRAVO, 1);
+    bench_to_tick(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_grant(&b, 2);
+    assert_int_equal(b.fake.reports[REPORT_TAKEOVER], 1);
+    bench_return(&b, 2);
+    bench_send(&b, STORE_FINISH);
+    bench_recorded(&b, false);
+    bench_to_tick(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_grant(&b, 3);
+    assert_int_equal(b.fake.reports[REPORT_TAKEOVER], 1);
+    bench_done(&b);
+}
+
 /* A first try after a holder that gave its turn back takes nothing over. */
 static void test_no_takeover_of_a_first_try(void **state)
 {
@@ -318,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_watcher_takes_over),
         cmocka_unit_test(test_takeover_without_memory),
+        cmocka_unit_test(test_no_takeover_of_an_end_that_was_told),
+        cmocka_unit_test(test_one_takeover_a_turn),
         cmocka_unit_test(test_no_takeover_of_a_first_try),
         cmocka_unit_test(test_third_does_not_watch_a_short_lease),
         cmocka_unit_test(test_third_watches_a_long_lease_seldom),

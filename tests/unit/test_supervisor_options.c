@@ -17,6 +17,8 @@ struct row {
     enum options_mode mode;
     const char *config_file;
     const char *runtime_dir;
+    const char *root;
+    bool no_probe;
     const char *said; /* part of the line on stderr */
 };
 
@@ -43,6 +45,19 @@ static const struct row rows[] = {
     { .args = { "--check=yes" }, .result = EX_USAGE, .said = "'--check=yes' takes no value" },
     { .args = { "a.conf" }, .result = EX_USAGE, .said = "'a.conf' is no option" },
     { .args = { "--check", "--version" }, .result = EX_USAGE, .said = "do not go together" },
+    { .args = { "--check", "--root", "tree", "--no-probe" },
+      .mode = MODE_CHECK,
+      .runtime_dir = "/run/rota",
+      .root = "tree",
+      .no_probe = true },
+    { .args = { "--root=tree", "--print-config" },
+      .mode = MODE_PRINT,
+      .runtime_dir = "/run/rota",
+      .root = "tree" },
+    { .args = { "--root" }, .result = EX_USAGE, .said = "--root needs a folder" },
+    { .args = { "--check", "--root", "" }, .result = EX_USAGE, .said = "--root needs a folder" },
+    { .args = { "--root", "tree" }, .result = EX_USAGE, .said = "--root goes with --check" },
+    { .args = { "--no-probe" }, .result = EX_USAGE, .said = "--no-probe goes with --check" },
     { .args = { "--check", "--check" }, .mode = MODE_CHECK, .runtime_dir = "/run/rota" },
 };
 
@@ -68,6 +83,8 @@ static int parse(const struct row *row, struct options *o, char *said, size_t si
         assert_string_equal(o->config_file, row->config_file);
     if (r == 0)
         assert_string_equal(o->runtime_dir, row->runtime_dir);
+    if (r == 0 && row->root)
+        assert_string_equal(o->root, row->root);
     for (int i = 1; i < argc; i++)
         free(argv[i]);
     return r;
@@ -89,6 +106,8 @@ static void test_each_row(void **state)
         if (row->result == 0) {
             assert_int_equal(o.mode, row->mode);
             assert_int_equal(o.config_file == NULL, row->config_file == NULL);
+            assert_int_equal(o.root == NULL, row->root == NULL);
+            assert_int_equal(o.no_probe, row->no_probe);
             assert_string_equal(said, "");
         } else {
             assert_non_null(strstr(said, row->said));

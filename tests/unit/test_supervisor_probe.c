@@ -194,6 +194,12 @@ int config_job_problem(struct config *c, struct job_config *job, int param, cons
     return 0;
 }
 
+const char *config_job_probe_path(const struct config *c, const struct job_config *job)
+{
+    (void)c;
+    return job->invalid ? NULL : job->plugin_path;
+}
+
 /* The test side. */
 
 static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *context)

@@ -2,6 +2,7 @@
 #include "redis/differ/sides_compare.h"
 
 #include "base/text.h"
+#include "core/memory_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,16 +84,6 @@ static void join_lists(const struct memory_record *r, char *schedules, char *sig
     }
 }
 
-static const char *state_of(const struct memory_record *r)
-{
-    static const char *const words[] = {
-        [MEMORY_NONE] = "",           [MEMORY_ASSUMED] = "assumed", [MEMORY_BLANK] = "blank",
-        [MEMORY_RUNNING] = "running", [MEMORY_GAVE_UP] = "gave_up",
-    };
-
-    return r->state == MEMORY_ENDED ? outcome_name(r->outcome) : words[r->state];
-}
-
 static const char *text_of(const redisReply *element)
 {
     return element->type == REDIS_REPLY_STRING ? element->str : "";
@@ -115,7 +106,7 @@ static void compare_claim(struct sides *s, const struct memory_record *r, const 
         compare(s, names[i], numbers[i], strtoll(text_of(claim->element[i]), NULL, 10));
     join_lists(r, schedules, sights, sizeof schedules);
     compare_text(s, "token", r->token, text_of(claim->element[count]));
-    compare_text(s, "state", state_of(r), text_of(claim->element[count + 1]));
+    compare_text(s, "state", memory_state_word(r), text_of(claim->element[count + 1]));
     compare_text(s, "schedules", schedules, text_of(claim->element[count + 2]));
     compare_text(s, "sights", sights, text_of(claim->element[count + 3]));
     compare(s, "ended", r->ended, text_of(claim->element[count + 4])[0] != '\0');
