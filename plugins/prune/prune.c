@@ -385,7 +385,8 @@ static int check(const struct rota_run *r)
     const char *why = fd < 0 ? NULL : folder_why_not(fd);
 
     if (fd < 0 && fd != -ENOENT)
-        result = rota_fail(r, ROTA_REFUSED, "path: %s: %s", rota_string(r, "path"), strerror(-fd));
+        result =
+            rota_fail(r, ROTA_REFUSED, "path: %s: %s", rota_string(r, "path"), folder_say(-fd));
     else if (why)
         result = rota_fail(r, ROTA_REFUSED, "path: %s %s", rota_string(r, "path"), why);
     if (fd >= 0)
@@ -408,7 +409,7 @@ static int run(const struct rota_run *r)
         return e;
     fd = folder_open(rota_string(r, "path"), O_RDONLY);
     if (fd < 0)
-        return rota_fail(r, ROTA_FAILED, "path: %s: %s", rota_string(r, "path"), strerror(-fd));
+        return rota_fail(r, ROTA_FAILED, "path: %s: %s", rota_string(r, "path"), folder_say(-fd));
     why = folder_why_not(fd);
     if (why) {
         close(fd);

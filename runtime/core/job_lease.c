@@ -395,7 +395,7 @@ int64_t job_count_meanwhile(struct job *j)
 static void try_again(struct job *j, struct boot now, enum outcome outcome)
 {
     int64_t delay = j->spec->retry_delay_ms;
-    int64_t left = boot_between(now, lease_expiry(&j->lease));
+    int64_t left = boot_between(now, j->lease.expires);
 
     /* Where the lock is left to expire, an earlier question would only be answered `held`. */
     if (!outcome_frees_lock(outcome) && left > delay)

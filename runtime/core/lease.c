@@ -174,6 +174,7 @@ static void granted(struct lease *l, const struct step *s)
     reset_failures(l);
     l->sent_first = l->confirmed = s->reply->sent;
     l->deadline = timing_deadline(&l->spec->timing, s->reply->sent, l->sent_ttl_ms);
+    l->expires = boot_add(s->reply->received, l->sent_ttl_ms);
     l->attempt = s->reply->acquire.attempt;
     l->fence = s->reply->acquire.fence;
     l->turn = s->reply->acquire.turn;
@@ -195,6 +196,7 @@ static void confirmed(struct lease *l, const struct step *s)
     reset_failures(l);
     l->confirmed = s->reply->sent;
     l->deadline = boot_max(l->deadline, d);
+    l->expires = boot_add(s->reply->received, l->sent_ttl_ms);
     l->wake = renew_at(l);
     l->env->ops->confirmed(l, s->reply);
 }
@@ -426,11 +428,6 @@ void lease_tick(struct lease *l, struct boot now)
 {
     if (boot_reached(now, l->wake))
         happen(l, LEASE_EVENT_DUE, &(struct step){ .now = now });
-}
-
-struct boot lease_expiry(const struct lease *l)
-{
-    return boot_add(l->deadline, l->spec->timing.margin_ms);
 }
 
 void lease_token_text(const struct lease *l, char ret_text[TOKEN_SIZE])

@@ -108,6 +108,7 @@ struct lease {
     int64_t sent_ttl_ms;    /* what the last request asked for */
     struct boot deadline;   /* D; only a confirmed renewal moves it */
     struct boot confirmed;  /* the sending of the last confirmed request */
+    struct boot expires;    /* by that request the server ends the lock not later than this */
     struct boot wake;       /* lease_tick() has something to do then */
     struct lease_end end;
 };
@@ -128,8 +129,6 @@ bool lease_drop(struct lease *l, struct boot now);
 void lease_finish(struct lease *l, struct boot now);
 /* Does what is due at l->wake. */
 void lease_tick(struct lease *l, struct boot now);
-/* The lock's time to live ends by the server not later than this, if nothing renews it. */
-struct boot lease_expiry(const struct lease *l);
 
 /* The token as the store sees it; "" where there is none. */
 void lease_token_text(const struct lease *l, char ret_text[TOKEN_SIZE]);

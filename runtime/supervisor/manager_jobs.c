@@ -153,7 +153,7 @@ static void hurry(struct manager *m)
 
     for (const struct device_job *d = m->jobs; d; d = d->next)
         if (owes_success(&d->job))
-            until = boot_max(until, lease_expiry(&d->job.lease));
+            until = boot_max(until, d->job.lease.expires);
     if (!m->runs && until.ms < m->stop_at.ms)
         manager_stop_at(m, until);
 }

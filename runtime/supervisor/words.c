@@ -115,7 +115,7 @@ static void say_lost(const struct context *c)
     const struct lease *l = &c->job->lease;
     char silent[UNITS_SIZE], free_at[WORDS_INSTANT_SIZE], then[96] = "it was the last attempt";
     int64_t since = boot_between(l->confirmed, c->now);
-    struct wall expiry = wall_add(wall_now(c), boot_between(c->now, lease_expiry(l)));
+    struct wall expiry = wall_add(wall_now(c), boot_between(c->now, l->expires));
 
     if (l->attempt < c->job->spec->attempts)
         text_format(then, sizeof then, "another device may run it from %s on",

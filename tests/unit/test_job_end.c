@@ -163,7 +163,8 @@ static void test_crashed_waits_for_the_lock(void **state)
     assert_int_equal(b.fake.request.outcome, OUTCOME_CRASHED);
     assert_string_equal(b.fake.detail, "as told");
     bench_recorded(&b, false);
-    assert_int_equal(b.job.armed.ms, sent.ms + spec.timing.lease_ms + 1);
+    /* The server may have set the lock as late as the instant before its answer came. */
+    assert_int_equal(b.job.armed.ms, sent.ms + 10 + spec.timing.lease_ms + 1);
     bench_done(&b);
 
     spec.retry_delay_ms = 30000; /* the longer of the two */

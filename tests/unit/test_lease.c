@@ -222,6 +222,7 @@ static void test_renewals(void **state)
         bench_pass(&b, 1000 * i);
         bench_renewed(&b, RENEW_RENEWED);
         assert_int_equal(b.job.lease.deadline.ms, sent.ms + 60000 - 600);
+        assert_int_equal(b.job.lease.expires.ms, b.now.ms + 60000);
         assert_int_equal(b.fake.extends, 1 + i);
     }
     bench_done(&b);
