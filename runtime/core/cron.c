@@ -8,6 +8,11 @@
 #define HOUR_MINUTES 60
 #define DAY_HOURS 24
 
+/* Every one of them matches. */
+#define ALL_DAYS 0xfffffffeU
+#define ALL_MONTHS 0x1ffe
+#define ALL_WEEKDAYS 0x7f
+
 /* A month whose days match as `days` says: bit 0 is its first day, which has the number `first`. */
 struct month {
     int64_t year;
@@ -277,4 +282,61 @@ int64_t cron_period(const struct cron *c)
     if (hours < DAY_HOURS)
         period = least(period, hours * HOUR_MINUTES - (highest(c->minutes) - lowest(c->minutes)));
     return least_step(c->minutes, period);
+}
+
+static int64_t greatest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The greatest distance of two neighbours in a set; 0 where it has but one. */
+static int64_t greatest_step(uint64_t set)
+{
+    int64_t step = 0;
+
+    for (uint64_t rest = set & (set - 1); rest; set &= set - 1, rest &= rest - 1)
+        step = greatest(step, lowest(rest) - lowest(set));
+    return step;
+}
+
+/* What no distance of two matching days is above. */
+static int64_t day_longest_bound(const struct cron *c)
+{
+    if (c->months != ALL_MONTHS || (!c->either && c->days != ALL_DAYS))
+        return DATE_CYCLE_DAYS;
+    return greatest(greatest_step(c->weekdays), 7 - (highest(c->weekdays) - lowest(c->weekdays)));
+}
+
+/* Of two matching days that follow each other. From a leap year whose next one is eight years away:
+ * where no day of the week counts, all distances come within 16 years; else within 400, of which
+ * the last may end 40 years later. */
+static int64_t day_longest(const struct cron *c)
+{
+    bool by_date = !c->either && c->weekdays == ALL_WEEKDAYS;
+    const int64_t end = date_month(by_date ? 1896 + 16 : 1896 + 441, 1);
+    int64_t bound = day_longest_bound(c), longest = 0, last = INT64_MAX / 2;
+
+    for (struct month m = month_at(c, (struct date){ 1896, 1, 1 });
+         longest < bound && m.first < end; m = month_after(c, &m)) {
+        if (!m.days)
+            continue;
+        longest = greatest(longest, m.first + lowest(m.days) - last);
+        longest = greatest(longest, greatest_step(m.days));
+        last = m.first + highest(m.days);
+    }
+    return longest;
+}
+
+int64_t cron_longest(const struct cron *c)
+{
+    int64_t first = minute_at_or_after(c, 0), last = minute_at_or_before(c, DAY_MINUTES - 1);
+    int64_t longest, hours;
+
+    assert(c->minutes && c->hours && c->months && c->weekdays);
+    longest = day_longest(c) * DAY_MINUTES - (last - first);
+    hours = greatest_step(c->hours);
+    if (hours > 0)
+        longest =
+            greatest(longest, hours * HOUR_MINUTES - (highest(c->minutes) - lowest(c->minutes)));
+    return greatest(longest, greatest_step(c->minutes));
 }

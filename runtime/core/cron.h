@@ -40,4 +40,6 @@ int64_t cron_last(const struct cron *c, int64_t from, int64_t end);
 int64_t cron_count(const struct cron *c, int64_t from, int64_t end);
 /* The least distance of two matching ones, in minutes. */
 int64_t cron_period(const struct cron *c);
+/* The longest distance of two matching ones that follow each other, in minutes. */
+int64_t cron_longest(const struct cron *c);
 #endif

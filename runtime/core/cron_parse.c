@@ -304,6 +304,9 @@ int cron_parse(const char *text, struct cron *ret_cron, char ret_why[CRON_WHY_SI
             return r;
         count = split(text, pieces);
     }
+    if (count > 0 && memchr(pieces[0].at, '=', pieces[0].length))
+        return refuse(ret_why, "a variable does not belong here; write five fields, and the zone "
+                               "as timezone");
     if (count != FIELDS)
         return refuse(ret_why, "%d field%s; write five: minute hour day-of-month month day-of-week",
                       count, count == 1 ? "" : "s");

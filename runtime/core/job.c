@@ -243,7 +243,7 @@ static struct boot next_turn_due(const struct job *j)
 {
     if (!j->fleet->clock.known)
         return BOOT_NEVER;
-    return fleet_clock_when(&j->fleet->clock, schedule_next(&j->spec->schedule, j->turn));
+    return fleet_clock_when(&j->fleet->clock, schedule_next(&j->spec->schedule, j->newest));
 }
 
 void job_rearm(struct job *j, struct boot now)
@@ -406,7 +406,7 @@ void job_ended(struct job *j, struct boot now, const struct run_end *end)
         job_happen(j, JOB_EVENT_END, now);
         return;
     }
-    text_copy(detail, sizeof detail, job_end_detail(end, outcome));
+    text_copy(detail, sizeof detail, end->detail);
     job_keep_end(j, now, outcome, end, detail);
     r.meanwhile = job_count_meanwhile(j);
     job_report(j, &r);

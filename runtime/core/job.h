@@ -98,6 +98,12 @@ struct job {
     struct lease lease;
 
     struct wall turn; /* asked for, run, or waited for */
+    /* What is due after this is newer than `turn`: that turn itself, or an earlier one where the
+     * fleet's clock was set back behind it. */
+    struct wall newest;
+    /* Turns that jumps of the clock have led over since `turn`, which no time has passed for;
+     * negative where they led back. */
+    int64_t leapt;
     /* The newest turn that this device has nothing to do with any more; 0: none. */
     struct wall settled;
     /* WAITING, WATCHING: when to ask; NO_SLOT: when a slot was offered, else BOOT_NEVER */
@@ -150,8 +156,6 @@ bool job_holds_slot(const struct job *j);
 
 /* How a run's end is called: pure. */
 enum outcome job_outcome(const struct run_end *end);
-/* Why, for people: what the run said, unless it only ended because it was told to. */
-const char *job_end_detail(const struct run_end *end, enum outcome outcome);
 
 bool job_cell(enum job_state state, enum job_event event, enum job_state *ret_next);
 const char *job_state_name(enum job_state state);

@@ -19,6 +19,10 @@ void job_report_illegal(struct job *j, const char *event);
 struct wall job_latest_due(const struct job *j, struct boot now);
 /* Whether `turn` is more than catch_up late. */
 bool job_too_late(const struct job *j, struct boot now);
+/* The device has nothing to do any more with any turn up to this one. */
+void job_settle_up_to(struct job *j, struct wall turn);
+/* How many turns fell due after j->turn, up to `until`, by time that passed. */
+int64_t job_count_since(const struct job *j, struct wall until);
 /* The turn that is asked for from now on; where it is another one, nothing of the former counts. */
 void job_aim_at(struct job *j, struct wall turn);
 /* Puts how the run ended, with the detail as Redis gets it, into its lease, which has none yet. */

@@ -20,7 +20,7 @@ struct wall job_latest_due(const struct job *j, struct boot now)
     return schedule_latest(&j->spec->schedule, fleet_clock_at(&j->fleet->clock, now));
 }
 
-static void settle_up_to(struct job *j, struct wall turn)
+void job_settle_up_to(struct job *j, struct wall turn)
 {
     if (turn.ms > j->settled.ms)
         j->settled = turn;
@@ -37,30 +37,6 @@ bool job_too_late(const struct job *j, struct boot now)
     return boot_between(planned, now) > allowed;
 }
 
-/* Whether the next turn comes no later than it would have come without the jump. */
-static bool none_is_lost(const struct schedule *s, struct wall before, struct wall now)
-{
-    return wall_between(now, schedule_next(s, now)) <=
-           wall_between(before, schedule_next(s, before));
-}
-
-void job_jumped(struct job *j, struct boot now, int64_t moved_ms)
-{
-    const struct schedule *s = &j->spec->schedule;
-    struct wall wall = fleet_clock_at(&j->fleet->clock, now);
-    struct wall before = wall_add(wall, time_sub_ms(0, moved_ms));
-    struct wall latest = schedule_latest(s, wall);
-
-    if (latest.ms <= schedule_latest(s, before).ms)
-        return;
-    if (none_is_lost(s, before, wall) ||
-        wall_between(latest, wall) > timing_takeover_ms(&j->spec->timing, j->spec->splay_ms))
-        settle_up_to(j, latest);
-    else
-        j->not_before = boot_min(boot_add(now, j->spec->timing.lease_ms),
-                                 fleet_clock_when(&j->fleet->clock, schedule_next(s, wall)));
-}
-
 static void count_missed(struct job *j, uint64_t turns)
 {
     j->fleet->missed += turns;
@@ -72,8 +48,9 @@ void job_aim_at(struct job *j, struct wall turn)
     if (turn.ms == j->turn.ms)
         return;
     if (j->unheard)
-        count_missed(j, (uint64_t)schedule_count(&j->spec->schedule, j->turn, turn));
-    j->turn = turn;
+        count_missed(j, (uint64_t)job_count_since(j, turn));
+    j->turn = j->newest = turn;
+    j->leapt = 0;
     j->again = j->unheard = j->waited = false;
 }
 
@@ -94,11 +71,11 @@ static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, stru
     if (job_too_late(j, now)) {
         struct report r = { .kind = REPORT_TOO_LATE,
                             .asked = j->unheard || j->again || j->waited,
-                            .text = j->waited ? "no slot was free (max_running)" : NULL };
+                            .waited = j->waited };
 
         job_report(j, &r);
         count_missed(j, j->unheard);
-        settle_up_to(j, turn);
+        job_settle_up_to(j, turn);
         return false;
     }
     j->asked_turn = turn;
@@ -125,6 +102,16 @@ static void changed(struct lease *l, struct boot now)
     job_rearm(job_of(l), now);
 }
 
+/* The answer is about this turn. A clock that has gone behind it since it was asked for is known by
+ * j->newest. */
+static void answered_turn(struct job *j, struct wall turn)
+{
+    j->turn = turn;
+    j->unheard = false;
+    if (j->newest.ms > turn.ms)
+        j->newest = turn;
+}
+
 /* --- granted --- */
 
 static void report_takeover(struct job *j, const struct store_reply *reply)
@@ -146,8 +133,7 @@ static void granted(struct lease *l, const struct store_reply *reply)
      * would else be superseded when it comes, and the job would never run. */
     bool superseded = job_latest_due(j, reply->sent).ms > reply->acquire.turn.ms;
 
-    j->turn = reply->acquire.turn;
-    j->unheard = false;
+    answered_turn(j, reply->acquire.turn);
     j->overs = 0;
     if (j->leaving || superseded || reply->acquire.answer == ACQUIRE_SPARE) {
         job_report(j, &r);
@@ -176,7 +162,7 @@ static void ask_again(struct job *j, struct boot now, int64_t in_ms)
 
 static void turn_is_settled(struct job *j, struct boot now, struct wall turn)
 {
-    settle_up_to(j, turn);
+    job_settle_up_to(j, turn);
     job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
 }
 
@@ -272,8 +258,7 @@ static void refused(struct lease *l, const struct store_reply *reply)
 {
     struct job *j = job_of(l);
 
-    j->turn = l->turn;
-    j->unheard = false;
+    answered_turn(j, l->turn);
     if (reply->acquire.answer != ACQUIRE_OVER)
         j->overs = 0;
     if (reply->acquire.answer != ACQUIRE_HELD)
@@ -384,7 +369,7 @@ void job_keep_end(struct job *j, struct boot now, enum outcome outcome, const st
 int64_t job_count_meanwhile(struct job *j)
 {
     const struct lease_end *end = &j->lease.end;
-    int64_t turns = schedule_count(&j->spec->schedule, j->turn, end->covers);
+    int64_t turns = job_count_since(j, end->covers);
     /* A success covers them all; else the newest of them may still be run. */
     int64_t open = turns > 0 && !outcome_settles(end->outcome);
 
@@ -415,9 +400,9 @@ static void recorded(struct lease *l, const struct store_reply *reply)
     if (reply->finish.gave_up)
         job_report(j, &r);
     if (outcome_settles(end->outcome))
-        settle_up_to(j, end->covers);
+        job_settle_up_to(j, end->covers);
     if (!again)
-        settle_up_to(j, l->turn);
+        job_settle_up_to(j, l->turn);
     if (j->tree_left)
         job_happen(j, JOB_EVENT_JAM, reply->received);
     else if (again)

@@ -36,11 +36,3 @@ enum outcome job_outcome(const struct run_end *end)
         return of_stop(end);
     return end->exit == RUN_RETURNED ? of_result(end->result) : OUTCOME_CRASHED;
 }
-
-const char *job_end_detail(const struct run_end *end, enum outcome outcome)
-{
-    if (outcome == OUTCOME_DECLINED && end->stop == RUN_STOPPED_ORDERED &&
-        end->reason == STOP_FOR_SERVICE)
-        return "rotad stops, or the job was removed";
-    return end->detail;
-}

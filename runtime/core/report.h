@@ -13,7 +13,7 @@ enum report_kind {
     REPORT_PASSED,      /* another device has it, or had it: text says how */
     REPORT_FIRST_SIGHT, /* a job or schedule without a record: its past turn is not run */
     REPORT_VOID,        /* the claim lay in the future: dropped */
-    REPORT_TOO_LATE,    /* more than catch_up after its due instant: not taken. text: why */
+    REPORT_TOO_LATE,    /* more than catch_up after its due instant: not taken */
     REPORT_SPARE,       /* granted too late to be wanted: given back */
     REPORT_TAKEN,       /* the lease is another's: the run is stopped. text: who, or what */
     REPORT_RENEWED,
@@ -39,6 +39,7 @@ struct report {
     int64_t ran_ms, silent_ms, moved_ms;
     int64_t meanwhile; /* REPORT_ENDED: turns that fell due while it ran */
     bool asked, held;
+    bool waited; /* REPORT_TOO_LATE: for a slot */
     int error;
 };
 #endif

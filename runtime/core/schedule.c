@@ -38,6 +38,11 @@ int64_t schedule_period_ms(const struct schedule *s)
     return s->every_ms == 0 ? cron_period(&s->cron) * MINUTE_MS : s->every_ms;
 }
 
+int64_t schedule_longest_ms(const struct schedule *s)
+{
+    return s->every_ms == 0 ? cron_longest(&s->cron) * MINUTE_MS : s->every_ms;
+}
+
 int64_t schedule_count(const struct schedule *s, struct wall after, struct wall until)
 {
     uint64_t distance;

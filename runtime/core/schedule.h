@@ -21,6 +21,9 @@ struct wall schedule_latest(const struct schedule *s, struct wall now);
 struct wall schedule_next(const struct schedule *s, struct wall after);
 /* The least distance of two turns, in ms; by cron where no clock is changed between them. */
 int64_t schedule_period_ms(const struct schedule *s);
+/* The longest distance of two turns that follow each other, in ms; by cron where no clock is
+ * changed between them. */
+int64_t schedule_longest_ms(const struct schedule *s);
 /* How many turns lie in (after, until]; 0 where until <= after. */
 int64_t schedule_count(const struct schedule *s, struct wall after, struct wall until);
 #endif

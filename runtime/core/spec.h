@@ -28,7 +28,7 @@ struct job_spec {
     bool first_now;                        /* first = "now" */
     char fingerprint[FINGERPRINT_SIZE];    /* of all that makes two configurations differ (DESIGN
                                               section 5) */
-    char schedule_print[FINGERPRINT_SIZE]; /* of every/cron, offset, timezone only:
+    char schedule_print[FINGERPRINT_SIZE]; /* of every/cron, offset, timezone and its rules only:
                                               PROTOCOL rule 7 */
 };
 #endif

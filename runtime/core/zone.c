@@ -120,7 +120,9 @@ int zone_parse(const uint8_t *bytes, size_t size, struct zone *ret_zone)
 
     if (find_block(&bytes, &size, &counts) < 0)
         return -EBADMSG;
-    if (counts.types == 0 || counts.leaps > 0)
+    if (counts.leaps > 0)
+        return -ENOTSUP;
+    if (counts.types == 0)
         return -EBADMSG;
     zone.count = counts.times;
     zone.times = bytes;

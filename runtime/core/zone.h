@@ -39,8 +39,8 @@ struct zone {
 };
 
 /* 0; -EBADMSG where the bytes are no whole and sane TZif of version 2 or later (older files end in
- * 2037 and are refused), or where they count leap seconds (the "right/" files), as Unix time does
- * not. Nothing outside of `bytes` is ever read. */
+ * 2037 and are refused); -ENOTSUP where they count leap seconds (the "right/" files), as Unix time
+ * does not. Nothing outside of `bytes` is ever read. */
 int zone_parse(const uint8_t *bytes, size_t size, struct zone *ret_zone);
 /* Seconds east of UTC at `at`, for as long as [*ret_from, *ret_until). *ret_from is INT64_MIN
  * before the first change, *ret_until ZONE_NEVER after the last. `zone` NULL: UTC. Neighbouring

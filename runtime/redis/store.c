@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/store.h"
 #include "base/text.h"
+#include "core/call_queue.h"
 #include "redis/codec.h"
 #include "redis/link.h"
 #include "redis/settings.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum call_state { CALL_IDLE, CALL_QUEUED, CALL_SENT };
 
 /* A command that was sent. It outlives a cancelled call, since its reply still comes. */
 struct sent {
@@ -24,43 +23,13 @@ struct sent {
 struct redis_store {
     struct redis_settings *settings;
     struct redis_link *link;
-    struct store_call *first, *last; /* queued */
-    struct sent *sent;               /* in no order: the link keeps that */
+    struct call_queue queue;
+    struct sent *sent; /* in no order: the link keeps that */
 };
 
 static struct sent *sent_of(struct redis_link_request *request)
 {
     return (struct sent *)((char *)request - offsetof(struct sent, request));
-}
-
-static void push(struct redis_store *s, struct store_call *call)
-{
-    call->next = NULL;
-    call->state = CALL_QUEUED;
-    if (s->last)
-        s->last->next = call;
-    else
-        s->first = call;
-    s->last = call;
-}
-
-static void unlink_queued(struct redis_store *s, struct store_call *call)
-{
-    struct store_call *before = NULL;
-
-    for (struct store_call *c = s->first; c; before = c, c = c->next) {
-        if (c != call)
-            continue;
-        if (before)
-            before->next = c->next;
-        else
-            s->first = c->next;
-        if (s->last == c)
-            s->last = before;
-        break;
-    }
-    call->next = NULL;
-    call->state = CALL_IDLE;
 }
 
 static void free_sent(struct sent *sent)
@@ -219,19 +188,15 @@ static void on_ready(void *context)
 {
     struct redis_store *s = context;
 
-    while (s->first && redis_link_has_room(s->link)) {
-        struct store_call *call = s->first;
-
-        unlink_queued(s, call);
-        send_call(s, call);
-    }
+    while (s->queue.first && redis_link_has_room(s->link))
+        send_call(s, call_queue_pop(&s->queue));
 }
 
 static bool on_wants(void *context)
 {
     const struct redis_store *s = context;
 
-    return s->first != NULL;
+    return s->queue.first != NULL;
 }
 
 int redis_store_new(const struct redis_settings *settings, const struct redis_store_env *env,
@@ -258,8 +223,7 @@ void redis_store_free(struct redis_store *s)
 {
     if (!s)
         return;
-    while (s->first)
-        unlink_queued(s, s->first);
+    call_queue_clear(&s->queue);
     for (struct sent *sent = s->sent; sent; sent = sent->next)
         sent->call = NULL;
     redis_link_free(s->link);
@@ -269,14 +233,14 @@ void redis_store_free(struct redis_store *s)
 
 void redis_store_submit(struct redis_store *s, struct store_call *call, bool urgent)
 {
-    push(s, call);
+    call_queue_push(&s->queue, call);
     redis_link_kick(s->link, urgent);
 }
 
 void redis_store_cancel(struct redis_store *s, struct store_call *call)
 {
     if (call->state == CALL_QUEUED) {
-        unlink_queued(s, call);
+        call_queue_remove(&s->queue, call);
         return;
     }
     for (struct sent *sent = s->sent; sent; sent = sent->next)
@@ -292,10 +256,8 @@ bool redis_store_sound(const struct redis_store *s, struct boot now, int64_t sla
 
 size_t redis_store_pending(const struct redis_store *s)
 {
-    size_t pending = 0;
+    size_t pending = call_queue_count(&s->queue);
 
-    for (const struct store_call *call = s->first; call; call = call->next)
-        pending++;
     for (const struct sent *sent = s->sent; sent; sent = sent->next)
         pending += sent->call ? 1 : 0;
     return pending;

@@ -2,6 +2,7 @@
 #include "supervisor/local.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/call_queue.h"
 #include "core/memory.h"
 #include "supervisor/clock.h"
 #include "supervisor/wall_clock.h"
@@ -15,8 +16,6 @@
 #define LOCAL_LOOK_MS MINUTE_MS
 /* Less is slewing, which puts no record more than a turn into the future. */
 #define LOCAL_STEP_MS SECOND_MS
-
-enum call_state { CALL_IDLE, CALL_QUEUED };
 
 /* One job's, found by its key. */
 struct keyed {
@@ -32,8 +31,8 @@ struct local_store {
     struct local_store_env env;
     struct device_clock clock;
     struct wall_clock watch;
-    struct store_call *first, *last; /* queued */
-    sd_event_source *turn;           /* enabled: something is to be answered */
+    struct call_queue queue;
+    sd_event_source *turn; /* enabled: something is to be answered */
     sd_event_source *look;
     struct keyed *entries;
     void *tree; /* of the same entries, by key */
@@ -104,33 +103,6 @@ static int64_t look(struct local_store *s)
 
 /* --- answers --- */
 
-static void push(struct local_store *s, struct store_call *call)
-{
-    call->next = NULL;
-    call->state = CALL_QUEUED;
-    if (s->last)
-        s->last->next = call;
-    else
-        s->first = call;
-    s->last = call;
-}
-
-static void unlink_queued(struct local_store *s, struct store_call *call)
-{
-    struct store_call *before = NULL, *c = s->first;
-
-    for (; c != call; c = c->next)
-        before = c;
-    if (before)
-        before->next = call->next;
-    else
-        s->first = call->next;
-    if (s->last == call)
-        s->last = before;
-    call->next = NULL;
-    call->state = CALL_IDLE;
-}
-
 static bool is_first_sight(const struct memory_record *r, struct wall now,
                            const struct store_request *q)
 {
@@ -179,22 +151,15 @@ static void answer(struct local_store *s, struct store_call *call)
     call->answer(call, &reply);
 }
 
-static size_t count_queued(const struct local_store *s)
-{
-    size_t count = 0;
-
-    for (const struct store_call *call = s->first; call; call = call->next)
-        count++;
-    return count;
-}
-
 /* What is asked meanwhile has its turn in the next round: no job can keep the loop to itself. */
 static void answer_queued(struct local_store *s)
 {
-    for (size_t left = count_queued(s); left > 0 && s->first; left--) {
-        struct store_call *call = s->first;
+    struct store_call *call;
 
-        unlink_queued(s, call);
+    for (size_t left = call_queue_count(&s->queue); left > 0; left--) {
+        call = call_queue_pop(&s->queue);
+        if (!call) /* cancelled by an answer before it */
+            return;
         answer(s, call);
     }
 }
@@ -242,14 +207,14 @@ static void was_set(void *context)
 
 void local_store_submit(struct local_store *s, struct store_call *call)
 {
-    push(s, call);
+    call_queue_push(&s->queue, call);
     (void)sd_event_source_set_enabled(s->turn, SD_EVENT_ONESHOT);
 }
 
 void local_store_cancel(struct local_store *s, struct store_call *call)
 {
     if (call->state == CALL_QUEUED)
-        unlink_queued(s, call);
+        call_queue_remove(&s->queue, call);
 }
 
 const struct device_clock *local_store_clock(const struct local_store *s)
@@ -367,8 +332,7 @@ void local_store_free(struct local_store *s)
 {
     if (!s)
         return;
-    while (s->first)
-        unlink_queued(s, s->first);
+    call_queue_clear(&s->queue);
     while (s->entries)
         forget(s, &s->entries);
     wall_clock_done(&s->watch);

@@ -399,6 +399,46 @@ static void test_period(void **state)
     }
 }
 
+static void test_longest(void **state)
+{
+    const int64_t day = DAY_MINUTES;
+    const struct {
+        const char *expression;
+        int64_t minutes;
+    } waits[] = {
+        { "* * * * *", 1 },
+        { "*/7 * * * *", 7 },
+        { "0,50 * * * *", 50 },
+        { "0,50 3 * * *", day - 50 },
+        { "*/15 2,10 * * *", 16 * 60 - 45 },
+        { "*/15 0-23/10 * * *", 10 * 60 - 45 },
+        { "30 2 * * *", day },
+        { "30 2 * * 1-5", 3 * day },
+        { "30 2 * * 1", 7 * day },
+        { "0 0 1 * *", 31 * day },
+        { "0 0 31 * *", 61 * day },
+        { "0 0 1 * 1", 7 * day },
+        { "0 4 * 12 *", 336 * day },
+        { "0 4,6 * 12 *", 336 * day - 120 },
+        { "0 4 * 3-12 *", 61 * day },
+        { "0 0 1 1 *", 366 * day },
+        { "0 0 29 2 *", 2921 * day },
+        { "0 0 29 2,3 *", 365 * day },
+        { "0 0 29 2 */7", 14609 * day },
+        { "0 0 29 2 */6", 10226 * day },
+        { "0 0 * 2 1", 350 * day },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        struct cron c = parse(waits[i].expression);
+
+        if (cron_longest(&c) != waits[i].minutes)
+            fail_msg("%s: at most %lld minutes, not %lld", waits[i].expression,
+                     (long long)cron_longest(&c), (long long)waits[i].minutes);
+    }
+}
+
 static uint64_t some_bits(struct unit_random *r, int low, int high)
 {
     uint64_t bits = 0;
@@ -471,7 +511,7 @@ static void test_laws(void **state)
     for (int i = 0; i < 3000; i++) {
         struct cron c = some_cron(&random);
         int64_t from = unit_random_in(&random, -20 * years, 20 * years), minute = from;
-        int64_t period = cron_period(&c), before = INT64_MIN;
+        int64_t period = cron_period(&c), longest = cron_longest(&c), before = INT64_MIN;
         int64_t cycle = DATE_CYCLE_DAYS * DAY_MINUTES;
 
         for (int n = 0; n < 20; n++) {
@@ -480,7 +520,7 @@ static void test_laws(void **state)
             assert_true(found < minute + years && matches(&c, found));
             assert_true(cron_last(&c, minute, found + 1) == found);
             assert_true(cron_count(&c, from, found) == n);
-            assert_true(n == 0 || found - before >= period);
+            assert_true(n == 0 || (found - before >= period && found - before <= longest));
             before = found;
             minute = found + 1;
         }
@@ -498,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_refusals),         cmocka_unit_test(test_long_word),
         cmocka_unit_test(test_random_text),      cmocka_unit_test(test_period),
         cmocka_unit_test(test_minute_by_minute), cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_longest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

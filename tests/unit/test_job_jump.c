@@ -56,6 +56,22 @@ static void test_by_whole_intervals(void **state)
     }
 }
 
+/* What the samples before and after it were wrong by makes no other jump of it. */
+static void test_by_whole_intervals_as_measured(void **state)
+{
+    static const int64_t noise_ms[] = { -300, 300 };
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(noise_ms); i++) {
+        begin_after_a_turn(&b, &spec);
+        jump(&b, HOUR_MS + noise_ms[i]);
+        assert_next_in(&b, 55 * SECOND_MS - 1 - noise_ms[i]);
+        bench_done(&b);
+    }
+}
+
 /* An hourly job whose turn is jumped over by a correction of some seconds: it is run, a lease
  * later. */
 static void test_jumped_over(void **state)
@@ -121,13 +137,206 @@ static void test_while_watching(void **state)
     bench_done(&b);
 }
 
+/* The job is to ask within `ms`, for the newest turn by the server's clock. */
+static void assert_asks_within(struct bench *b, int64_t ms)
+{
+    assert_in_range(boot_between(b->now, b->job.armed), 0, ms);
+    bench_to_tick(b);
+    assert_int_equal(b->job.state, JOB_ASKING);
+    bench_send(b, STORE_ACQUIRE);
+    assert_int_equal(b->fake.request.turn.ms, bench_turn(b).ms);
+}
+
+/* As long as any retry_delay: only the next turn can come before. */
+static struct job_spec patient_spec(void)
+{
+    struct job_spec spec = bench_short_spec();
+
+    spec.retry_delay_ms = DAY_MS;
+    return spec;
+}
+
+static void fail_run(struct bench *b)
+{
+    bench_return(b, 2);
+    assert_int_equal(b->job.state, JOB_CLOSING);
+    bench_send(b, STORE_FINISH);
+    bench_recorded(b, false);
+}
+
+/* The turn that failed lies ahead again, and is no reason to be silent until it comes. */
+static void test_back_while_it_runs(void **state)
+{
+    static const int64_t jumps[] = { -HOUR_MS, -YEARS_MS, -3 * HOUR_MS - 7 * SECOND_MS };
+    struct job_spec spec = patient_spec();
+    struct bench b;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(jumps); i++) {
+        bench_begin(&b, &spec, true);
+        bench_run(&b);
+        bench_pass(&b, 2 * SECOND_MS);
+        jump(&b, jumps[i]);
+        bench_pass(&b, 2 * SECOND_MS);
+        fail_run(&b);
+        assert_int_equal(b.job.state, JOB_WATCHING);
+        assert_asks_within(&b, MINUTE_MS);
+        bench_refuse(&b, ACQUIRE_DONE, 0, "clock");
+        assert_next_in(&b, MINUTE_MS);
+        bench_done(&b);
+    }
+}
+
+/* The answer that brings the news is the one about the turn. */
+static void test_back_is_heard_with_the_answer(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    b.server_ahead_ms -= HOUR_MS;
+    bench_held(&b, 2 * HOUR_MS, "bravo", 1);
+    assert_int_equal(b.fake.reports[REPORT_CLOCK_JUMP], 1);
+    assert_int_equal(b.job.state, JOB_WATCHING);
+    assert_asks_within(&b, MINUTE_MS);
+    bench_refuse(&b, ACQUIRE_DONE, 0, "");
+    bench_done(&b);
+}
+
+static void test_back_while_it_watches(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_held(&b, 2 * HOUR_MS, "bravo", 1);
+    bench_pass(&b, 5 * SECOND_MS);
+    jump(&b, -HOUR_MS);
+    assert_asks_within(&b, 55 * SECOND_MS);
+    bench_refuse(&b, ACQUIRE_DONE, 0, "");
+    bench_done(&b);
+}
+
+/* All slots are taken: the turn that it waits with is that of the new time. */
+static void test_back_while_it_waits_for_a_slot(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    b.fake.fleet.slots = 0;
+    bench_to_tick(&b);
+    assert_int_equal(b.job.state, JOB_NO_SLOT);
+    jump(&b, -HOUR_MS);
+    bench_pass(&b, MINUTE_MS);
+    assert_int_equal(b.job.state, JOB_NO_SLOT);
+    assert_int_equal(b.job.turn.ms, bench_turn(&b).ms);
+    bench_done(&b);
+}
+
+/* Ahead and back during one run: what fails is tried again as if nothing had been. */
+static void test_ahead_and_back_while_it_runs(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+    struct wall turn;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_run(&b);
+    turn = bench_turn(&b);
+    jump(&b, HOUR_MS);
+    bench_pass(&b, 2 * SECOND_MS);
+    jump(&b, -HOUR_MS);
+    fail_run(&b);
+    assert_int_equal(b.job.state, JOB_WATCHING);
+    assert_asks_within(&b, spec.retry_delay_ms + 1);
+    assert_int_equal(b.fake.request.turn.ms, turn.ms);
+    bench_grant(&b, 2);
+    assert_int_equal(b.fake.starts, 2);
+    bench_done(&b);
+}
+
+/* Back by half an hour only: half an hour of turns has still been led over, and runs no more. */
+static void test_ahead_and_half_back(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    begin_after_a_turn(&b, &spec);
+    jump(&b, HOUR_MS);
+    jump(&b, -HOUR_MS / 2);
+    assert_next_in(&b, 55 * SECOND_MS - 1);
+    bench_done(&b);
+}
+
+/* What a jump led over, or back, has not fallen due while it ran. */
+static void test_turns_that_fell_due_meanwhile(void **state)
+{
+    static const int64_t jumps[] = { 0, HOUR_MS, -HOUR_MS, YEARS_MS, -YEARS_MS };
+    struct job_spec spec = bench_renewed_spec();
+    struct bench b;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(jumps); i++) {
+        bench_begin(&b, &spec, true);
+        bench_run(&b);
+        b.now = boot_add(b.now, 70 * SECOND_MS);
+        if (jumps[i] != 0)
+            jump(&b, jumps[i]);
+        b.now = boot_add(b.now, 70 * SECOND_MS);
+        bench_return(&b, 0);
+        assert_int_equal(b.fake.meanwhile, 2);
+        assert_int_equal(b.job.counters.passed_running, 2);
+        fake_done(&b.fake);
+    }
+}
+
+/* A question without an answer is one turn missed, whatever the clock does. */
+static void test_missed_turns(void **state)
+{
+    static const int64_t jumps[] = { 0, HOUR_MS, -HOUR_MS };
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    spec.catch_up_ms = 10 * MINUTE_MS;
+    for (size_t i = 0; i < COUNT_OF(jumps); i++) {
+        bench_begin(&b, &spec, true);
+        bench_to_question(&b);
+        bench_pass(&b, 5 * SECOND_MS);
+        if (jumps[i] != 0)
+            jump(&b, jumps[i]);
+        bench_pass(&b, MINUTE_MS);
+        assert_int_equal(b.job.counters.passed_error, 1);
+        fake_done(&b.fake);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_whole_intervals),
+        cmocka_unit_test(test_by_whole_intervals_as_measured),
         cmocka_unit_test(test_jumped_over),
         cmocka_unit_test(test_lease_longer_than_interval),
         cmocka_unit_test(test_while_watching),
+        cmocka_unit_test(test_back_while_it_runs),
+        cmocka_unit_test(test_back_is_heard_with_the_answer),
+        cmocka_unit_test(test_back_while_it_watches),
+        cmocka_unit_test(test_back_while_it_waits_for_a_slot),
+        cmocka_unit_test(test_ahead_and_back_while_it_runs),
+        cmocka_unit_test(test_ahead_and_half_back),
+        cmocka_unit_test(test_turns_that_fell_due_meanwhile),
+        cmocka_unit_test(test_missed_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void test_slot_comes_too_late(void **state)
     end_run(&d, 0, 10 * SECOND_MS);
     assert_int_equal(d.fake.starts, 1);
     assert_int_equal(d.fake.reports[REPORT_TOO_LATE], JOBS - 1);
-    assert_true(d.fake.asked);
+    assert_true(d.fake.asked && d.fake.waited);
     assert_int_equal(in_state(&d, JOB_WAITING), JOBS);
     device_done(&d);
 }

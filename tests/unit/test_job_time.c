@@ -110,6 +110,7 @@ static void test_too_late(void **state)
     bench_to_question(&b);
     bench_silent(&b);
     assert_int_equal(b.fake.reports[REPORT_TOO_LATE], 1);
+    assert_false(b.fake.waited);
     assert_int_equal(b.job.state, JOB_WAITING);
     assert_int_equal(b.job.armed.ms, b.now.ms + 30001);
     bench_done(&b);
