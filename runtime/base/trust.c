@@ -20,7 +20,7 @@ static int check_part(const char *path, char why[TRUST_WHY_SIZE])
     if (st.st_uid != 0 && st.st_uid != geteuid()) {
         text_format(why, TRUST_WHY_SIZE,
                     "'%s' belongs to user %u, who could replace it; chown it to root or to the "
-                    "user of rotad",
+                    "user of rotad, or call rotad as that user",
                     path, (unsigned)st.st_uid);
         return -EPERM;
     }

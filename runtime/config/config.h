@@ -109,6 +109,9 @@ struct config_source {
      * in it. What belongs to the caller is trusted, wherever the tree is. */
     const char *root;
     const char *plugin_dir_default; /* libdir/rota */
+    /* The name that `devices` is matched with: a rotad that runs keeps its own when the host gets
+     * another. NULL: what the files say. */
+    const char *device;
     /* No plugin will be loaded: parameters are checked by description files, FILE.description
      * beside FILE.so. */
     bool described;

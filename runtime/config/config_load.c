@@ -11,11 +11,31 @@
 #include "config/trust.h"
 #include "config/version.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FILE_BYTES_MAX ((size_t)256 * 1024)
 #define JOBS_MAX SCAN_JOBS_MAX
+
+static void note_missing_file(struct reading *r)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(r->file, target, sizeof(target) - 1);
+
+    if (n <= 0) {
+        reading_problem(r, PROBLEM_ERROR, 0,
+                        "there is no such file; write it, or name another with -c%s",
+                        r->root[0] != '\0' ? ", whose path is one below --root" : "");
+        return;
+    }
+    target[n] = '\0';
+    reading_problem(r, PROBLEM_ERROR, 0, "this link leads to %s, which is not there; %s", target,
+                    r->main_file ? "write that file, or name another with -c"
+                                 : "remove the link, or let it lead to /dev/null, which masks the "
+                                   "files of its name");
+}
 
 /* Reads and parses r->file. False: noted. */
 static bool open_file(struct reading *r, struct parse *ret_parse)
@@ -32,8 +52,7 @@ static bool open_file(struct reading *r, struct parse *ret_parse)
     if (error == -ENOMEM)
         r->no_memory = true;
     else if (error == -ENOENT)
-        reading_problem(r, PROBLEM_ERROR, 0,
-                        "there is no such file; write it, or name another with -c");
+        note_missing_file(r);
     else if (error < 0)
         reading_problem(r, PROBLEM_ERROR, 0, "this file is not used: %s", why);
     good = error == 0 && parse_text(r, file.text, file.size, ret_parse);
@@ -55,7 +74,8 @@ static void read_jobs(struct reading *r, const config_setting_t *s)
     if ((size_t)length > JOBS_MAX - r->config->job_count) {
         reading_problem(r, PROBLEM_ERROR, parse_line(s),
                         "with these %d jobs there would be more than %d, which is the most that "
-                        "one rotad takes",
+                        "one rotad takes; give the others to a second rotad, by -c and "
+                        "--runtime-dir",
                         length, JOBS_MAX);
         r->config->fatal = true;
         return;
@@ -77,6 +97,7 @@ static void default_folders(struct reading *r)
     }
     folders[0] = reading_copy(r, r->plugin_dir_default);
     r->config->plugin_dirs = folders;
+    r->own_plugin_dir = true;
 }
 
 /* No mistake where it is not there: systemd-sysusers may create it when the device starts. */
@@ -260,7 +281,8 @@ static void read_all(struct reading *r, const struct sources *s)
 int config_load(const struct config_source *source, struct config **ret_config)
 {
     struct reading r = { .root = source->root ? source->root : "",
-                         .plugin_dir_default = source->plugin_dir_default };
+                         .plugin_dir_default = source->plugin_dir_default,
+                         .device = source->device };
     struct sources sources = { 0 };
 
     r.config = calloc(1, sizeof(*r.config));

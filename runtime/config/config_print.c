@@ -50,5 +50,7 @@ int config_print(const struct config *c, FILE *out)
             print_job(&c->jobs[i], out);
     }
     fputs("};\n", out);
-    return fflush(out) != 0 || ferror(out) ? -EIO : 0;
+    if (fflush(out) != 0)
+        return -errno;
+    return ferror(out) ? -EIO : 0; /* of an earlier line, whose error is gone */
 }

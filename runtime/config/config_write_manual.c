@@ -32,11 +32,12 @@ static const char head[] =
     ".PP\n"
     "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq. Numbers are plain "
     "decimal\n"
-    "digits. @include is not read. Files have at most 256 KiB, and nobody but root and rotad's own "
+    "digits. The period of a job is its every, or the least time between two turns of its cron.\n"
+    "@include is not read. Files have at most 256 KiB, and nobody but root and rotad's own "
     "user\n"
     "may be able to change or replace them. The name of a job begins with a letter; letters, "
     "digits,\n"
-    "_ and \\- follow, 63 characters in all at most.\n"
+    "_ and \\- follow, 63 characters in all at most. One rotad takes at most 2,000 jobs.\n"
     ".PP\n"
     "A job with a mistake does not run, the other jobs do; a mistake elsewhere in rotad.conf "
     "keeps\n"
@@ -61,7 +62,8 @@ static const char foot[] = ".SH EXAMPLE\n.nf\n"
                            "};\n"
                            ".fi\n"
                            ".SH SEE ALSO\n"
-                           ".BR rotad (8)\n";
+                           ".BR rotad (8),\n"
+                           ".BR rota\\-plugins (7)\n";
 
 /* No character of a text may be a command of man's. */
 static void put_text(const char *text, FILE *out)

@@ -179,9 +179,15 @@ static char *first_line(char *text)
 
 static void take_line(struct reading *r, int line, struct trust_text *file)
 {
-    const char *path = r->config->device_file, *name = first_line(file->text);
+    const char *path = r->config->device_file, *nul = memchr(file->text, '\0', file->size);
+    const char *name = first_line(file->text);
 
-    if (name[0] == '\0')
+    if (nul)
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "device_file '%s' is no text: its byte %zu is a NUL; write the device's "
+                        "name there, and the end of the line",
+                        path, (size_t)(nul - file->text) + 1);
+    else if (name[0] == '\0')
         reading_problem(r, PROBLEM_ERROR, line,
                         "device_file '%s' has an empty first line; write the device's name there",
                         path);

@@ -13,7 +13,8 @@
 #define MACHINE_DIGITS_MIN 32
 #define BOOT_DIGITS_MIN 8
 
-/* Digits of an id, of at least `least`, into buf; false and "" where the file holds none. */
+/* Digits of an id, of at least `least`, into buf; false and "" where the file holds none. An id of
+ * zeros alone is what images are given to have none. */
 static bool read_id(const char *path, size_t least, char buf[IDENTITY_SIZE])
 {
     CLEANUP_FCLOSE FILE *f = fopen(path, "re");
@@ -21,7 +22,7 @@ static bool read_id(const char *path, size_t least, char buf[IDENTITY_SIZE])
     if (!f || !fgets(buf, IDENTITY_SIZE, f))
         buf[0] = '\0';
     buf[strspn(buf, "0123456789abcdef")] = '\0';
-    if (strlen(buf) < least)
+    if (strlen(buf) < least || buf[strspn(buf, "0")] == '\0')
         buf[0] = '\0';
     return buf[0] != '\0';
 }

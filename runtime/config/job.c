@@ -29,6 +29,26 @@ static void check_was(struct reading *r, int line)
                         job->was);
 }
 
+/* What other matchers know, and would match no device without a word. */
+static void check_patterns(struct reading *r, int line)
+{
+    for (char **p = r->job->devices; line > 0 && p && *p; p++)
+        if (**p == '!' || strpbrk(*p, "[]{}|"))
+            reading_problem(
+                r, PROBLEM_WARNING, line,
+                "devices has \"%s\"; only * and ? stand for other characters, all else is "
+                "taken as it is written",
+                *p);
+}
+
+/* Where neither the caller nor the files know the name, it may be any. */
+static bool is_elsewhere(const struct reading *r)
+{
+    if (r->device)
+        return !device_is_meant(r->job->devices, r->device);
+    return !r->config->device_open && !device_is_meant(r->job->devices, r->config->device);
+}
+
 static void read_keys(struct reading *r, const config_setting_t *s)
 {
     const struct schema_group *g = schema_group(SCHEMA_JOB);
@@ -39,8 +59,9 @@ static void read_keys(struct reading *r, const config_setting_t *s)
     group_defaults(r, g, job);
     group_read(r, g, s, job, &lines);
     check_was(r, group_line(g, &lines, "was"));
+    check_patterns(r, group_line(g, &lines, "devices"));
     job_point_to_names(job);
-    job->elsewhere = !r->config->device_open && !device_is_meant(job->devices, r->config->device);
+    job->elsewhere = is_elsewhere(r);
     scheduled = job_schedule_settle(r, g, &lines, parse_line(s));
     if (job->spec.timing.worst_case_ms > 0)
         job_timing_settle(r, g, &lines, scheduled ? schedule_period_ms(&job->spec.schedule) : 0,

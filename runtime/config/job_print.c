@@ -90,6 +90,8 @@ void job_print_all(struct job_config *job)
     if (job->cron) {
         fingerprint_text(&f, "cron", cron_text(job, cron));
         fingerprint_text(&f, "timezone", timezone_name(job));
+        /* Other rules make other turns: an edit, which runs none of the past. */
+        add_rules(&f, job->spec.schedule.zone);
     }
     fingerprint_final(&f, job->spec.schedule_print);
     fingerprint_init(&f);

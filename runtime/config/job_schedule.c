@@ -34,20 +34,29 @@ static void note_above(struct reading *r, int line, const struct bound *value,
                     units_write_duration(most_allowed->ms, bound_text, sizeof(bound_text)));
 }
 
-static void settle_retention(struct reading *r, int line, int64_t period_ms)
+/* A turn is remembered until the next has been asked for, which may be a period late. In a zone two
+ * turns lie farther apart where a clock is put back between them, a day at most. */
+static int64_t least_retention_ms(const struct schedule *s)
+{
+    return schedule_longest_ms(s) + schedule_period_ms(s) + (s->zone ? DAY_MS : 0);
+}
+
+static void settle_retention(struct reading *r, int line)
 {
     struct job_spec *spec = &r->job->spec;
-    char written[UNITS_SIZE], needed[UNITS_SIZE];
+    int64_t needed_ms = least_retention_ms(&spec->schedule);
+    char written[UNITS_SIZE], longest[UNITS_SIZE], needed[UNITS_SIZE];
 
     if (line == 0)
-        spec->retention_ms = most(RETENTION_DEFAULT_MS, 2 * period_ms);
-    else if (spec->retention_ms > 0 && spec->retention_ms < 2 * period_ms)
-        reading_problem(r, PROBLEM_ERROR, line,
-                        "retention is \"%s\", less than two periods, so that a turn could be "
-                        "forgotten before the "
-                        "next; write \"%s\" or more",
-                        units_write_duration(spec->retention_ms, written, sizeof(written)),
-                        units_write_duration(2 * period_ms, needed, sizeof(needed)));
+        spec->retention_ms = most(RETENTION_DEFAULT_MS, needed_ms);
+    else if (spec->retention_ms > 0 && spec->retention_ms < needed_ms)
+        reading_problem(
+            r, PROBLEM_ERROR, line,
+            "retention is \"%s\", and from one turn to the next it may be %s, so that a turn could "
+            "be forgotten before the next; write \"%s\" or more",
+            units_write_duration(spec->retention_ms, written, sizeof(written)),
+            units_say_duration(schedule_longest_ms(&spec->schedule), longest, sizeof(longest)),
+            units_write_duration(needed_ms, needed, sizeof(needed)));
 }
 
 /* A duration that is at most `bound`, and where it is not written that or `otherwise_ms`, whichever
@@ -76,7 +85,7 @@ static void settle_by_period(struct reading *r, const struct schema_group *g,
     spec->splay_ms =
         settle_bounded(r, group_line(g, lines, "splay"), &(struct bound){ "splay", spec->splay_ms },
                        &quarter, SPLAY_DEFAULT_MS);
-    settle_retention(r, group_line(g, lines, "retention"), period.ms);
+    settle_retention(r, group_line(g, lines, "retention"));
 }
 
 /* False: neither of the two is written, or both are. */

@@ -2,6 +2,7 @@
 #include "config/job_timing.h"
 #include "base/text.h"
 #include "base/units.h"
+#include <stdlib.h>
 
 #define SECONDS_SIZE 32
 /* The store in this process answers at once, so that a lease needs no room for replies: only for
@@ -10,36 +11,43 @@
 #define LOCAL_COMMAND_MS 100
 #define LOCAL_CONNECT_MS 1
 
-/* Seconds as the arithmetic in a message needs them: exact below ten, to a tenth above. */
+/* Seconds, not below 0, as the arithmetic in a message needs them: exact below ten, to a tenth
+ * above. */
 static char *say_seconds(int64_t ms, char buf[SECONDS_SIZE])
 {
-    bool minus = ms < 0;
-    int64_t whole, part;
+    int64_t whole = ms / SECOND_MS, part = ms % SECOND_MS;
     int digits = 3;
 
-    ms = minus ? -ms : ms;
-    whole = ms / SECOND_MS;
-    part = ms % SECOND_MS;
     if (whole >= 10)
         part -= part % 100;
     for (; digits > 0 && part % 10 == 0; digits--)
         part /= 10;
     if (part > 0)
-        text_format(buf, SECONDS_SIZE, "%s%lld.%0*lld s", minus ? "-" : "", (long long)whole,
-                    digits, (long long)part);
+        text_format(buf, SECONDS_SIZE, "%lld.%0*lld s", (long long)whole, digits, (long long)part);
     else
-        text_format(buf, SECONDS_SIZE, "%s%lld s", minus ? "-" : "", (long long)whole);
+        text_format(buf, SECONDS_SIZE, "%lld s", (long long)whole);
     return buf;
+}
+
+/* A grace longer than the lease leaves no time at all. */
+static void say_stop(int64_t ms, char buf[SECONDS_SIZE + 8])
+{
+    char after[SECONDS_SIZE];
+
+    if (ms <= 0)
+        text_copy(buf, SECONDS_SIZE + 8, "at once");
+    else
+        text_format(buf, SECONDS_SIZE + 8, "after %s", say_seconds(ms, after));
 }
 
 static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
 {
     const struct timing *t = &r->job->spec.timing;
     char lease[SECONDS_SIZE], end[SECONDS_SIZE], command[SECONDS_SIZE], connect[SECONDS_SIZE];
-    char stop[SECONDS_SIZE], grace[SECONDS_SIZE], margin[SECONDS_SIZE], smallest[UNITS_SIZE];
+    char stop[SECONDS_SIZE + 8], grace[SECONDS_SIZE], margin[SECONDS_SIZE], smallest[UNITS_SIZE];
 
     say_seconds(t->lease_ms, lease);
-    say_seconds(t->must_stop_ms, stop);
+    say_stop(t->must_stop_ms, stop);
     say_seconds(t->stop_grace_ms, grace);
     say_seconds(t->margin_ms, margin);
     if (smallest_ms % SECOND_MS == 0)
@@ -49,7 +57,7 @@ static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
     if (r->config->store == CONFIG_STORE_LOCAL) {
         reading_problem(r, PROBLEM_ERROR, line,
                         "a lease of %s is too short. It is renewed after %s, but the job must be "
-                        "asked to stop after %s (%s - %s stop_grace - %s margin). Write lease = "
+                        "asked to stop %s (%s - %s stop_grace - %s margin). Write lease = "
                         "\"%s\" or more, or a shorter stop_grace",
                         lease, say_seconds(t->renew_ms, end), stop, lease, grace, margin, smallest);
         return;
@@ -58,7 +66,7 @@ static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
         r, PROBLEM_ERROR, line,
         "a lease of %s is too short. One failed renewal and its repeat end after %s (%s / 3 + 2 x "
         "%s "
-        "command_timeout + %s connect_timeout), but the job must be asked to stop after %s (%s - "
+        "command_timeout + %s connect_timeout), but the job must be asked to stop %s (%s - "
         "%s "
         "stop_grace - %s margin). Write lease = \"%s\" or more, or a shorter stop_grace",
         lease, say_seconds(t->repeat_end_ms, end), lease,
@@ -111,11 +119,26 @@ static int first_of(int a, int b)
     return a > 0 ? a : b;
 }
 
+/* The line of a value that somebody has chosen, else 0: a default that is written out, as
+ * --print-config does, means what it means where it is left out. */
+static int chosen(const struct schema_group *g, const struct group_lines *lines, const char *name,
+                  int64_t value)
+{
+    const struct schema_key *k = schema_find(g, name);
+    int64_t def;
+
+    if (k->type == SCHEMA_INTEGER)
+        def = strtoll(k->def, NULL, 10);
+    else if (units_parse_duration(k->def, &def) < 0)
+        return 0;
+    return value == def ? 0 : group_line(g, lines, name);
+}
+
 void job_timing_settle(struct reading *r, const struct schema_group *g,
                        const struct group_lines *lines, int64_t period_ms, int job_line)
 {
     struct job_spec *spec = &r->job->spec;
-    int lease = group_line(g, lines, "lease"), attempts = group_line(g, lines, "attempts");
+    int lease = group_line(g, lines, "lease"), attempts;
     int worst_case = group_line(g, lines, "worst_case"), grace = group_line(g, lines, "stop_grace");
     int64_t smallest_ms;
 
@@ -125,6 +148,8 @@ void job_timing_settle(struct reading *r, const struct schema_group *g,
     if (period_ms == 0)
         return;
     warn_long_run(r, worst_case, period_ms);
-    attempts = first_of(attempts, first_of(lease, group_line(g, lines, "retry_delay")));
+    attempts = first_of(chosen(g, lines, "attempts", spec->attempts),
+                        first_of(chosen(g, lines, "lease", spec->timing.lease_cap_ms),
+                                 chosen(g, lines, "retry_delay", spec->retry_delay_ms)));
     warn_many_attempts(r, attempts, period_ms);
 }

@@ -56,7 +56,7 @@ static void note_syntax(struct reading *r, const config_t *tree)
     else
         reading_problem(r, PROBLEM_ERROR, line,
                         "this cannot be understood; look here and on the line before for a missing "
-                        "; = , or quote");
+                        "; = , or quote; a name begins with a letter, and a text needs quotes");
 }
 
 bool parse_text(struct reading *r, const char *text, size_t size, struct parse *ret_parse)

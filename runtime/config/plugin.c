@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #define SUFFIX ".so"
+/* Where a device has its plugins unless somebody has chosen another place. */
+#define USUAL "/usr/lib/rota"
 #define DESCRIPTION_SUFFIX ".description"
 /* Names that "did you mean" looks at. */
 #define CANDIDATES_MAX 256
@@ -49,6 +51,21 @@ static void append(char *buf, size_t size, const char *separator, const char *te
     text_format(buf + used, size - used, "%s%s", separator, text);
 }
 
+/* The folder that stands for plugin_dir is that of the program that checks, which a tree of another
+ * device may have elsewhere. */
+static bool note_other_folder(struct reading *r, int line)
+{
+    const char *folder = r->own_plugin_dir ? r->plugin_dir_default : NULL;
+
+    if (r->root[0] == '\0' || !folder || strcmp(folder, USUAL) == 0)
+        return false;
+    reading_problem(r, PROBLEM_ERROR, line,
+                    "plugin '%s' is not in %s%s; write plugin_dir = [ \"" USUAL "\" ], or "
+                    "where else the device has its plugins",
+                    r->job->plugin, r->root, folder);
+    return true;
+}
+
 static void note_absent(struct reading *r, int line)
 {
     struct candidates c = { .count = 0 };
@@ -60,13 +77,16 @@ static void note_absent(struct reading *r, int line)
                folders[0] == '\0' ? ""
                : folder[1]        ? ", "
                                   : " or ",
-               *folder);
+               r->root);
+        append(folders, sizeof(folders), "", *folder);
         collect_folder(r, *folder, &c);
     }
     nearest = text_nearest(r->job->plugin, (const char *const *)c.names, c.count);
-    reading_problem(r, PROBLEM_ERROR, line, "plugin '%s' is not in %s%s%s%s", r->job->plugin,
-                    folders[0] == '\0' ? "any folder, since plugin_dir names none" : folders,
-                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    if (c.count > 0 || !note_other_folder(r, line))
+        reading_problem(r, PROBLEM_ERROR, line, "plugin '%s' is not in %s%s%s%s", r->job->plugin,
+                        folders[0] != '\0' ? folders : "any folder, since plugin_dir names none",
+                        nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                        nearest ? "'?" : "");
     for (size_t i = 0; i < c.count; i++)
         free(c.names[i]);
 }

@@ -10,6 +10,8 @@ struct reading {
     struct config *config;
     const char *root;               /* before every path that is opened; "" where there is none */
     const char *plugin_dir_default; /* or NULL */
+    bool own_plugin_dir;            /* it counts: no file names another */
+    const char *device;             /* config_source.device */
     const char *file;               /* now being read, as the user would name it */
     bool main_file;                 /* a mistake outside a job is fatal here */
     struct job_config *job;         /* now being read, or NULL */

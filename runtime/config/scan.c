@@ -132,8 +132,14 @@ static void count_setting(struct scanner *s)
     struct bracket *b = &s->brackets[s->depth];
     unsigned most = s->depth == 1 ? SCAN_JOBS_MAX : SCAN_SETTINGS_MAX;
 
-    if (++b->settings == most + 1)
-        mistake(s, s->line, "one group holds at most %u settings", most);
+    b->settings++;
+    if (b->settings == most + 1 && s->depth == 1)
+        mistake(s, s->line,
+                "this group has more than %u settings, and one rotad takes at most so many jobs; "
+                "give the others to a second rotad, by -c and --runtime-dir",
+                most);
+    else if (b->settings == most + 1)
+        mistake(s, s->line, "one group holds at most %u settings; leave some out", most);
     skip(s, 1);
 }
 

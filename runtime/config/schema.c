@@ -11,8 +11,9 @@
 #define TOP(key) .path = (key), .name = (key)
 #define REDIS(key) .path = "redis." key, .name = (key)
 #define JOB(key) .path = (key), .name = (key)
-/* Two periods of the rarest schedule: a February 29 on one weekday comes each 28 years. */
-#define RETENTION_MAX_MS (2 * 10227 * DAY_MS)
+/* What the rarest schedule needs: a February 29 on one weekday comes each 28 years, or after 40;
+ * and a day for its zone. */
+#define RETENTION_MAX_MS ((10227 + 14609 + 1) * DAY_MS)
 
 static const struct schema_key top_keys[] = {
     { TOP("prefix"), SCHEMA_TEXT, SCHEMA_NEEDS_JOB, .min = 1, .max = 32, .only = "._:-",
@@ -124,13 +125,14 @@ static const struct schema_key job_keys[] = {
       .otherwise = "none; every or cron is required", .example = "5m",
       .help = "How often: a grid from the epoch in UTC, the same on all devices.",
       DEST(job_config, spec.schedule.every_ms) },
-    { JOB("cron"), SCHEMA_TEXT, .min = 1, .max = 255,
+    { JOB("cron"), SCHEMA_TEXT, SCHEMA_TABS, .min = 1, .max = 255,
       .otherwise = "none; every or cron is required", .example = "30 2 * * 1-5",
       .help = "When, as in crontab(5): minute, hour, day of month, month, day of week, or @hourly, "
-              "@daily, @weekly, @monthly, @yearly. Where both days are restricted, either will do. "
+              "@daily (@midnight), @weekly, @monthly, @yearly (@annually). Where both days are "
+              "restricted, either will do. "
               "What falls into an hour that a change of the clock leaves out is due at its end; in "
-              "an hour that comes twice a job with * or a step in the hour is due twice, any other "
-              "once.",
+              "an hour that comes twice a job with * or a step in the hour field is due twice, any "
+              "other once.",
       DEST(job_config, cron) },
     { JOB("offset"), SCHEMA_DURATION, SCHEMA_ZERO_IS_NONE, .min = 0, .max = 366 * DAY_MS,
       .def = "0s", .help = "Shifts the grid of every; at most every.",
@@ -159,7 +161,9 @@ static const struct schema_key job_keys[] = {
       .help = "Between asking (SIGTERM) and killing (SIGKILL).",
       DEST(job_config, spec.timing.stop_grace_ms) },
     { JOB("lease"), SCHEMA_DURATION, .min = SECOND_MS, .max = DAY_MS, .def = "1m",
-      .help = "Time to live of the lock; a crash is noticed in this time.",
+      .help = "Time to live of the lock; a crash is noticed in this time. A run whose worst case, "
+              "grace "
+              "and margins fit into it has a lease that is just so long, which is never renewed.",
       DEST(job_config, spec.timing.lease_cap_ms) },
     { JOB("attempts"), SCHEMA_INTEGER, .min = 1, .max = 100, .def = "3",
       .help = "Tries of one turn, in the whole fleet.", DEST(job_config, spec.attempts) },
@@ -169,8 +173,9 @@ static const struct schema_key job_keys[] = {
     { JOB("history"), SCHEMA_INTEGER, .min = 0, .max = 10000, .def = "100",
       .help = "Finished runs kept in Redis.", DEST(job_config, spec.history) },
     { JOB("retention"), SCHEMA_DURATION, .min = DAY_MS, .max = RETENTION_MAX_MS,
-      .otherwise = "30d, at least two periods", .example = "30d",
-      .help = "How long what is known of the job outlives its last turn; at least two periods.",
+      .otherwise = "30d, or more where turns are rare", .example = "30d",
+      .help = "How long what is known of the job outlives its last turn; at least the longest time "
+              "from one turn to the next, and one period more.",
       DEST(job_config, spec.retention_ms) },
     { JOB("output_lines"), SCHEMA_INTEGER, .min = 0, .max = 1000, .def = "20",
       .help = "Last lines of output kept for show and for the failure's reason.",

@@ -26,6 +26,7 @@ enum {
     SCHEMA_ABSOLUTE = 8,  /* an absolute path, or a list of such */
     SCHEMA_TEMPLATE = 16, /* texts: %H and the like are expanded, so that a % is printed as %% */
     SCHEMA_ZERO_IS_NONE = 32, /* durations: 0 is printed as nothing */
+    SCHEMA_TABS = 64,         /* texts: a tab means a space, and is kept as one */
 };
 
 struct schema_key {

@@ -87,11 +87,18 @@ static const char *setting_text(const config_setting_t *s)
 static const char *text_fault(const struct schema_key *k, const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-        if (*p < 0x20 || *p == 0x7f)
+        if ((*p < 0x20 || *p == 0x7f) && !(*p == '\t' && (k->flags & SCHEMA_TABS)))
             return "holds a control character; write it without";
     if ((k->flags & SCHEMA_ABSOLUTE) && text[0] != '/')
         return "is no absolute path; begin it with /";
     return NULL;
+}
+
+static void replace_tabs(char *text)
+{
+    for (; text && *text; text++)
+        if (*text == '\t')
+            *text = ' ';
 }
 
 static bool only_allowed(const struct schema_key *k, const char *text)
@@ -131,6 +138,8 @@ static void read_text(struct reading *r, const struct schema_key *k, const confi
     else {
         free(*(char **)dest);
         *(char **)dest = reading_copy(r, text);
+        if (k->flags & SCHEMA_TABS)
+            replace_tabs(*(char **)dest);
     }
 }
 

@@ -38,6 +38,18 @@ static bool is_version(const char *text, struct version *ret_version)
     return read_version(text, ret_version, &rest) && *rest == '\0';
 }
 
+/* Two numbers as a version has them, but for their length. */
+static bool is_too_large(const char *text)
+{
+    size_t major = strspn(text, "0123456789"), minor;
+
+    if (major == 0 || text[major] != '.')
+        return false;
+    minor = strspn(text + major + 1, "0123456789");
+    return minor > 0 && text[major + 1 + minor] == '\0' &&
+           (major > DIGITS_MAX || minor > DIGITS_MAX);
+}
+
 static struct version ours(void)
 {
     struct version v = { 0 };
@@ -63,10 +75,18 @@ bool version_suffices(struct reading *r, const config_setting_t *s)
 void version_check(struct reading *r, int line)
 {
     struct version have = ours(), needed;
+    const char *text = r->config->requires;
 
-    if (r->config->requires && !is_version(r->config->requires, &needed))
+    if (!text || is_version(text, &needed))
+        return;
+    if (is_too_large(text))
         reading_problem(r, PROBLEM_ERROR, line,
-                        "requires is \"%s\"; write the version that is needed, such as requires = "
-                        "\"%ld.%ld\"",
-                        r->config->requires, have.major, have.minor);
+                        "requires is \"%s\", and a version's numbers have at most %d digits; this "
+                        "is rota %ld.%ld",
+                        text, DIGITS_MAX, have.major, have.minor);
+    else
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "requires is \"%s\"; write two numbers with a dot between them, such as "
+                        "requires = \"%ld.%ld\"",
+                        text, have.major, have.minor);
 }

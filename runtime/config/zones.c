@@ -27,6 +27,21 @@ struct search {
     bool same_city;            /* best ends in the word itself, so that none is better */
 };
 
+/* What trust_read() said of a path. */
+struct unread {
+    const char *path;
+    int error;
+    char why[TRUST_WHY_SIZE];
+};
+
+#define ZONE_ADVICE "; write such as \"Europe/Berlin\", or \"UTC\""
+
+/* "CEST" or "UTC+2": whatever is a letter away from it is another zone, and not what is meant. */
+static bool is_abbreviation(const char *word)
+{
+    return word[strcspn(word, "/abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
 /* "Berlin" and "berlin" mean Europe/Berlin, however many letters that is away. */
 static void consider(struct search *s, const char *name)
 {
@@ -35,6 +50,8 @@ static void consider(struct search *s, const char *name)
     if (s->same_city)
         return;
     s->same_city = slash && strcasecmp(slash + 1, s->word) == 0;
+    if (!s->same_city && is_abbreviation(s->word))
+        return;
     nearest = s->same_city ? name : text_nearest(s->word, candidates, s->best[0] != '\0' ? 2 : 1);
     if (nearest == name)
         text_copy(s->best, sizeof(s->best), name);
@@ -85,9 +102,56 @@ static char *say_absent(const char *zoneinfo, const char *name)
                           zoneinfo);
     for (size_t i = 0; i < s.folder_count; i++)
         search_folder(&s, zoneinfo, s.folders[i]);
-    return text_print(", and there is no such zone in %s%s%s%s", zoneinfo,
-                      s.best[0] != '\0' ? "; did you mean \"" : "", s.best,
-                      s.best[0] != '\0' ? "\"?" : "");
+    if (s.best[0] == '\0')
+        return text_print(", and there is no such zone in %s" ZONE_ADVICE, zoneinfo);
+    return text_print(", and there is no such zone in %s; did you mean \"%s\"?", zoneinfo, s.best);
+}
+
+static char *say_unusable(const char *path, int error)
+{
+    if (error == -ENOTSUP)
+        return text_print(", and %s is not used: it counts leap seconds, which the system's clock "
+                          "does not; write the zone's name without \"right/\", such as "
+                          "\"Europe/Berlin\"",
+                          path);
+    return text_print(", and %s is not used: it is damaged, or no zone file of version 2 or later; "
+                      "install the package tzdata anew, or write another zone",
+                      path);
+}
+
+/* NULL where the zone's file is no link, or its link is not what is wrong; or where memory runs
+ * out. A path that leads round in a circle is resolved to the root itself. */
+static char *say_link(const struct reading *r, const char *path, const char *file, int error)
+{
+    bool circle = error == -ELOOP || (r->root[0] != '\0' && strcmp(path, r->root) == 0);
+    struct stat st;
+
+    if (lstat(file, &st) < 0 || !S_ISLNK(st.st_mode) || (!circle && error != -ENOENT))
+        return NULL;
+    return text_print(", and %s is a link %s; install the package tzdata anew, or write another "
+                      "zone",
+                      file, circle ? "that leads back to itself" : "to a file that is not there");
+}
+
+/* Why the zone's file, which was looked for at `path`, could not be read; NULL where memory runs
+ * out. */
+static char *say_unread(const struct reading *r, const char *zoneinfo, const char *name,
+                        const struct unread *u)
+{
+    CLEANUP_FREE char *file = text_print("%s/%s", zoneinfo, name);
+    struct stat st;
+    char *why;
+
+    if (!file)
+        return NULL;
+    why = say_link(r, u->path, file, u->error);
+    if (why)
+        return why;
+    if (u->error == -ENOENT || u->error == -ENOTDIR)
+        return say_absent(zoneinfo, name);
+    if (stat(u->path, &st) == 0 && S_ISDIR(st.st_mode))
+        return text_print(", and %s is a folder of zones" ZONE_ADVICE, u->path);
+    return text_print(", and %s is not used: %s", u->path, u->why);
 }
 
 /* Sets z->bytes, or z->why; neither where memory runs out. */
@@ -96,18 +160,18 @@ static void read_zone(struct reading *r, struct config_zone *z)
     CLEANUP_FREE char *zoneinfo = reading_path(r, ZONEINFO);
     CLEANUP_FREE char *named = text_print(ZONEINFO "/%s", z->name);
     CLEANUP_FREE char *path = named ? reading_path(r, named) : NULL;
+    struct unread unread = { .path = path };
     struct trust_text file = { 0 };
-    char why[TRUST_WHY_SIZE];
     uint8_t *bytes;
     int error;
 
     if (!zoneinfo || !path)
         return;
-    error = trust_read(path, &(struct trust_rule){ r->root, ZONE_BYTES_MAX, false }, &file, why);
-    if (error == -ENOENT || error == -ENOTDIR)
-        z->why = say_absent(zoneinfo, z->name);
-    else if (error < 0 && error != -ENOMEM)
-        z->why = text_print(", and %s is not used: %s", path, why);
+    error =
+        trust_read(path, &(struct trust_rule){ r->root, ZONE_BYTES_MAX, false }, &file, unread.why);
+    unread.error = error;
+    if (error < 0 && error != -ENOMEM)
+        z->why = say_unread(r, zoneinfo, z->name, &unread);
     if (error < 0)
         return;
     /* trust_read's buffer has room for the largest file. */
@@ -115,10 +179,9 @@ static void read_zone(struct reading *r, struct config_zone *z)
     if (bytes)
         memcpy(bytes, file.text, file.size);
     free(file.text);
-    if (bytes && zone_parse(bytes, file.size, &z->zone) < 0) {
-        z->why = text_print(", and %s is not used: it is damaged, or no zone file of version 2 or "
-                            "later; install the package tzdata anew, or write another zone",
-                            path);
+    error = bytes ? zone_parse(bytes, file.size, &z->zone) : 0;
+    if (error < 0) {
+        z->why = say_unusable(path, error);
         free(bytes);
         return;
     }

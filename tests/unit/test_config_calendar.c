@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SERVER "prefix = \"a:\"; device = \"d\"; redis = { address = \"127.0.0.1:6379\"; };\n"
 #define JOB "plugin = \"exec\"; worst_case = \"1m\";"
@@ -58,6 +59,20 @@ static void write_zone(const struct place *p, const char *name, const struct cha
     }
     bytes[n++] = '\0';
     n += (size_t)sprintf((char *)bytes + n, "\n%s\n", rule);
+    place_write_bytes(p, name, bytes, n);
+}
+
+/* Whole and sane, but with a leap second. */
+static void write_leap_zone(const struct place *p, const char *name)
+{
+    const size_t leaps_at = 20 + 2 * sizeof(uint32_t), data_size = 6 + 1 + 12;
+    uint8_t bytes[256] = { 0 };
+    size_t n = put_header(bytes, 0, 1) + 7, second = n;
+
+    n += put_header(bytes + n, 0, 1);
+    put_number(bytes + second + leaps_at, 1, 4);
+    n += data_size;
+    n += (size_t)sprintf((char *)bytes + n, "\nCET-1\n");
     place_write_bytes(p, name, bytes, n);
 }
 
@@ -147,18 +162,40 @@ static void test_defaults_by_cron(void **state)
     assert_int_equal(often->splay_ms, SECOND_MS);
     assert_int_equal(often->retention_ms, 30 * DAY_MS);
     assert_int_equal(seldom->catch_up_ms, DAY_MS);
-    assert_int_equal(seldom->retention_ms, 730 * DAY_MS);
+    assert_int_equal(seldom->retention_ms, 731 * DAY_MS);
     config_free(c);
 }
 
-static void expect_mistake(const struct place *p, const char *timezone, const char *said)
+/* A claim that has gone when December comes makes its first turn a first sight. */
+static void test_retention_outlives_the_longest_wait(void **state)
+{
+    struct config *c;
+
+    write_zones(*state);
+    c = load(*state, "a = { " JOB " cron = \"0 4 * 12 *\"; };\n"
+                     "b = { " JOB " cron = \"0 4 * 12 *\"; timezone = \"Europe/Berlin\"; };\n"
+                     "c = { " JOB " cron = \"0 9 * * 1-5\"; retention = \"4d\"; };\n"
+                     "d = { " JOB " cron = \"0 9 * * 1-5\"; retention = \"95h\"; };\n"
+                     "e = { " JOB " every = \"20d\"; };\n");
+    place_expect(*state, c,
+                 "error /etc/rota/rotad.conf:6: job 'd': retention is \"3d23h\", and from one turn "
+                 "to the next it may be 3 days, so that a turn could be forgotten before the next; "
+                 "write \"4d\" or more\n");
+    assert_int_equal(c->jobs[0].spec.retention_ms, 337 * DAY_MS);
+    assert_int_equal(c->jobs[1].spec.retention_ms, 338 * DAY_MS);
+    assert_int_equal(c->jobs[2].spec.retention_ms, 4 * DAY_MS);
+    assert_int_equal(c->jobs[4].spec.retention_ms, 40 * DAY_MS);
+    config_free(c);
+}
+
+static void expect_mistake(const struct place *p, const char *zone, const char *said)
 {
     char keys[256], expected[1024];
     struct config *c;
 
-    snprintf(keys, sizeof(keys), "cron = \"@daily\"; timezone = \"%s\";", timezone);
+    snprintf(keys, sizeof(keys), "cron = \"@daily\"; timezone = \"%s\";", zone);
     snprintf(expected, sizeof(expected),
-             "error /etc/rota/rotad.conf:3: job 'a': timezone is \"%s\", and %s\n", timezone, said);
+             "error /etc/rota/rotad.conf:3: job 'a': timezone is \"%s\", and %s\n", zone, said);
     c = load_job(p, keys);
     place_expect(p, c, expected);
     assert_false(c->fatal);
@@ -167,17 +204,27 @@ static void expect_mistake(const struct place *p, const char *timezone, const ch
 
 static void test_a_zone_that_is_not_there(void **state)
 {
+    static const char no_guess[] = "there is no such zone in /usr/share/zoneinfo; write such as "
+                                   "\"Europe/Berlin\", or \"UTC\"";
+
     write_zones(*state);
+    place_write(*state, ZONES "EST", "");
+    place_write(*state, ZONES "UTC+1", "");
     expect_mistake(*state, "Europe/Berlim",
                    "there is no such zone in /usr/share/zoneinfo; did you mean \"Europe/Berlin\"?");
     expect_mistake(*state, "berlin",
                    "there is no such zone in /usr/share/zoneinfo; did you mean \"Europe/Berlin\"?");
-    expect_mistake(*state, "atlantis", "there is no such zone in /usr/share/zoneinfo");
-    expect_mistake(*state, "America/Buenos_Aires", "there is no such zone in /usr/share/zoneinfo");
+    expect_mistake(*state, "atlantis", no_guess);
+    expect_mistake(*state, "America/Buenos_Aires", no_guess);
     expect_mistake(*state, "buenos_aires",
                    "there is no such zone in /usr/share/zoneinfo; did you mean "
                    "\"America/Argentina/Buenos_Aires\"?");
-    expect_mistake(*state, "Europe/Berlin/East", "there is no such zone in /usr/share/zoneinfo");
+    expect_mistake(*state, "Europe/Berlin/East", no_guess);
+    expect_mistake(*state, "BERLIN",
+                   "there is no such zone in /usr/share/zoneinfo; did you mean \"Europe/Berlin\"?");
+    /* EST is a letter away from it, and another zone. */
+    expect_mistake(*state, "CEST", no_guess);
+    expect_mistake(*state, "UTC+2", no_guess);
 }
 
 static void test_no_tzdata(void **state)
@@ -213,8 +260,61 @@ static void test_a_zone_that_is_no_good(void **state)
     expect_mistake(*state, "Open",
                    "/usr/share/zoneinfo/Open is not used: '/usr/share/zoneinfo/Open' can be "
                    "changed by everybody; chmod it go-w");
-    expect_mistake(*state, "Europe",
-                   "/usr/share/zoneinfo/Europe is not used: it is no regular file");
+    write_leap_zone(*state, ZONES "right/Europe/Berlin");
+    expect_mistake(*state, "right/Europe/Berlin",
+                   "/usr/share/zoneinfo/right/Europe/Berlin is not used: it counts leap seconds, "
+                   "which the system's clock does not; write the zone's name without \"right/\", "
+                   "such as \"Europe/Berlin\"");
+    expect_mistake(
+        *state, "Europe",
+        "/usr/share/zoneinfo/Europe is a folder of zones; write such as \"Europe/Berlin\", or "
+        "\"UTC\"");
+}
+
+static void link_zone(const struct place *p, const char *name, const char *target)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), ZONES "%s", name);
+    assert_int_equal(symlink(target, place_path(p, path)), 0);
+}
+
+/* The zone is there, and is not what is suggested in its place. */
+static void test_a_zone_that_is_a_link(void **state)
+{
+    struct config *c;
+
+    write_zones(*state);
+    link_zone(*state, "Here", "Europe/Berlin");
+    link_zone(*state, "Gone", "Europe/Bonn");
+    link_zone(*state, "Away", "/usr/share/zoneinfo/Europe/Bonn");
+    link_zone(*state, "Round", "About");
+    link_zone(*state, "About", "Round");
+    c = load_job(*state, "cron = \"@daily\"; timezone = \"Here\";");
+    place_expect(*state, c, "");
+    config_free(c);
+    expect_mistake(*state, "Gone",
+                   "/usr/share/zoneinfo/Gone is a link to a file that is not there; install the "
+                   "package tzdata anew, or write another zone");
+    expect_mistake(*state, "Away",
+                   "/usr/share/zoneinfo/Away is a link to a file that is not there; install the "
+                   "package tzdata anew, or write another zone");
+    expect_mistake(*state, "Round",
+                   "/usr/share/zoneinfo/Round is a link that leads back to itself; install the "
+                   "package tzdata anew, or write another zone");
+}
+
+/* As in crontab(5); and as a space from there on. */
+static void test_tabs_in_cron(void **state)
+{
+    struct config *spaces = load_job(*state, "cron = \"30 2 * * 1-5\";");
+    struct config *tabs = load_job(*state, "cron = \"30\t2\t*\t* 1-5\";");
+
+    place_expect(*state, tabs, "");
+    assert_string_equal(tabs->jobs[0].cron, "30 2 * * 1-5");
+    assert_true(config_job_equal(&spaces->jobs[0], &tabs->jobs[0]));
+    config_free(tabs);
+    config_free(spaces);
 }
 
 /* What the same keys give with another file of the zone. */
@@ -223,7 +323,8 @@ static void compare_zones(const struct place *p, const struct config *c, bool sa
     struct config *other = load_job(p, "cron = \"30 2 * * *\"; timezone = \"Europe/Berlin\";");
 
     place_expect(p, other, "");
-    assert_string_equal(other->jobs[0].spec.schedule_print, c->jobs[0].spec.schedule_print);
+    assert_int_equal(
+        strcmp(other->jobs[0].spec.schedule_print, c->jobs[0].spec.schedule_print) == 0, same);
     assert_int_equal(strcmp(other->jobs[0].spec.fingerprint, c->jobs[0].spec.fingerprint) == 0,
                      same);
     assert_int_equal(config_job_equal(&other->jobs[0], &c->jobs[0]), same);
@@ -232,7 +333,7 @@ static void compare_zones(const struct place *p, const struct config *c, bool sa
 
 /* tzdata comes with a rule after few changes, or with all changes; that is no other zone. New rules
  * are, on the next reload. */
-static void test_rules_of_a_zone_are_in_the_fingerprint(void **state)
+static void test_rules_of_a_zone_are_in_the_prints(void **state)
 {
     struct change changes[CHANGES_MAX];
     struct config *c;
@@ -314,8 +415,8 @@ static void test_print_parses_again(void **state)
              " cron = \"30 2 * * 1-5\"; timezone = \"Europe/Berlin\"; was = \"z\"; };\n"
              "b = { " JOB " cron = \"@daily\"; enabled = false; devices = [ \"x*\", \"?\" ]; };\n"
              "c = { " JOB " every = \"1h\"; offset = \"5m\"; devices = \"*\"; };\n"
-             /* The rarest: two of its periods are the longest retention. */
-             "d = { " JOB " cron = \"0 0 29 2 */7\"; };\n");
+             /* The rarest: what it needs is the longest retention. */
+             "d = { " JOB " cron = \"0 0 29 2 */7\"; timezone = \"Europe/Berlin\"; };\n");
     place_expect(*state, c, "");
     assert_int_equal(config_print(c, out), 0);
     assert_int_equal(fclose(out), 0);
@@ -326,6 +427,7 @@ static void test_print_parses_again(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_true(config_job_equal(&c->jobs[i], &again->jobs[i]));
     assert_string_equal(again->jobs[0].spec.key, "z");
+    assert_int_equal(again->jobs[3].spec.retention_ms, 24837 * DAY_MS);
     config_free(c);
     config_free(again);
     free(text);
@@ -338,9 +440,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_zone_is_read_once),      TEST(test_defaults_by_cron),
         TEST(test_a_zone_that_is_not_there), TEST(test_no_tzdata),
-        TEST(test_a_zone_that_is_no_good),   TEST(test_rules_of_a_zone_are_in_the_fingerprint),
+        TEST(test_a_zone_that_is_no_good),   TEST(test_rules_of_a_zone_are_in_the_prints),
         TEST(test_prints_follow_meaning),    TEST(test_prints_are_final),
-        TEST(test_print_parses_again),
+        TEST(test_a_zone_that_is_a_link),    TEST(test_tabs_in_cron),
+        TEST(test_print_parses_again),       TEST(test_retention_outlives_the_longest_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,25 @@ static void test_another_device_is_another_job(void **state)
     config_free(there);
 }
 
+/* A rotad that runs goes by its name until it ends, and so do its patterns. */
+static void test_patterns_are_matched_by_the_running_name(void **state)
+{
+    struct config_source source = { .plugin_dir_default = place_path(*state, "plugins") };
+    struct config *c;
+
+    place_write(*state, "rotad.conf", SERVER "jobs = { a = { " JOB " devices = \"gate-*\"; }; };");
+    source.file = place_path(*state, "rotad.conf");
+    source.device = "gate-7";
+    assert_int_equal(config_load(&source, &c), 0);
+    assert_true(config_job_runs(&c->jobs[0]));
+    assert_string_not_equal(c->device, "gate-7");
+    config_free(c);
+    source.device = "roof";
+    assert_int_equal(config_load(&source, &c), 0);
+    assert_true(c->jobs[0].elsewhere);
+    config_free(c);
+}
+
 static struct config *load_file(const struct place *p, const char *more)
 {
     char text[2 * PATH_SIZE];
@@ -154,6 +173,11 @@ static void test_device_file_mistakes(void **state)
                    "letters, digits and signs");
     expect_no_name(p, "12345678901234567890123456789012345678901234567890123456789012345",
                    "'/name' has a first line of 65 bytes; a name has 1 to 64");
+    place_write_bytes(p, "name", "gate\0-7\n", 8);
+    expect_no_name(
+        p, NULL,
+        "'/name' is no text: its byte 5 is a NUL; write the device's name there, and the "
+        "end of the line");
     assert_int_equal(chmod(place_path(p, "name"), 0666), 0);
     expect_no_name(p, NULL,
                    "'/name' is not used: '/name' can be changed by everybody; chmod it go-w");
@@ -227,6 +251,8 @@ static void test_machine_id(void **state)
     assert_int_equal(read_id(p, "uninitialized\n", id), IDENTITY_ABSENT);
     assert_string_equal(id, "");
     assert_int_equal(read_id(p, "0123456789abcdef\n", id), IDENTITY_ABSENT);
+    assert_int_equal(read_id(p, "00000000000000000000000000000000\n", id), IDENTITY_ABSENT);
+    assert_string_equal(id, "");
     identity_read_boot(id);
     assert_int_equal(strlen(id), 8);
 }
@@ -289,7 +315,7 @@ static void test_requires_a_newer_one(void **state)
 static void test_requires(void **state)
 {
     static const char *const bad[] = {
-        "1", "1.", ".1", "1.0.0", "v1.0", "-1.0", "10000.0", "1.0 "
+        "1", "1.", ".1", "1.0.0", "v1.0", "-1.0", "1.0 ", "10000.x"
     };
     char good[32], text[256], expected[256];
     int major, minor;
@@ -307,9 +333,30 @@ static void test_requires(void **state)
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         snprintf(text, sizeof(text), "requires = \"%s\";", bad[i]);
         snprintf(expected, sizeof(expected),
-                 "error /rotad.conf:1: requires is \"%s\"; write the version that is needed, such "
-                 "as requires = \"%s\"\n",
+                 "error /rotad.conf:1: requires is \"%s\"; write two numbers with a dot between "
+                 "them, such as requires = \"%s\"\n",
                  bad[i], good);
+        c = place_load_text(*state, text);
+        place_expect(*state, c, expected);
+        config_free(c);
+    }
+}
+
+static void test_requires_no_such_version(void **state)
+{
+    static const char *const large[] = { "10000.0", "0.10000" };
+    char text[64], expected[256];
+    int major, minor;
+
+    assert_int_equal(sscanf(ROTA_VERSION, "%d.%d", &major, &minor), 2);
+    for (size_t i = 0; i < COUNT_OF(large); i++) {
+        struct config *c;
+
+        snprintf(text, sizeof(text), "requires = \"%s\";", large[i]);
+        snprintf(expected, sizeof(expected),
+                 "error /rotad.conf:1: requires is \"%s\", and a version's numbers have at most 4 "
+                 "digits; this is rota %d.%d\n",
+                 large[i], major, minor);
         c = place_load_text(*state, text);
         place_expect(*state, c, expected);
         config_free(c);
@@ -344,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_patterns),
         TEST(test_whose_job_it_is),
         TEST(test_another_device_is_another_job),
+        TEST(test_patterns_are_matched_by_the_running_name),
         TEST(test_device_file),
         TEST(test_device_file_mistakes),
         TEST(test_device_file_on_reload),
@@ -352,6 +400,7 @@ int main(void)
         TEST(test_machine_id_of_this_boot_only),
         TEST(test_requires_a_newer_one),
         TEST(test_requires),
+        TEST(test_requires_no_such_version),
         TEST(test_local_store),
     };
 

@@ -123,7 +123,8 @@ static void test_broken_part_harms_no_other(void **state)
                  "error /jobs.d/c.conf:1: 'redis' does not belong here; a file in jobs.d holds one "
                  "jobs = { ... }; and "
                  "all else stands in rotad.conf\n"
-                 "error /jobs.d/d.conf: there is no such file; write it, or name another with -c\n"
+                 "error /jobs.d/d.conf: this link leads to nowhere, which is not there; remove the "
+                 "link, or let it lead to /dev/null, which masks the files of its name\n"
                  "error /jobs.d/e.conf: this file is not used: it is no regular file\n");
     config_free(c);
 }
@@ -226,8 +227,8 @@ static void test_many_jobs(void **state)
     c = place_load(*state, "rotad.conf");
     place_expect(*state, c,
                  "error /jobs.d/one.conf:1: with these 1 jobs there would be more than 2000, which "
-                 "is the most that "
-                 "one rotad takes\n");
+                 "is the most that one rotad takes; give the others to a second rotad, by -c and "
+                 "--runtime-dir\n");
     assert_true(c->fatal);
     config_free(c);
     free(text);
@@ -251,7 +252,30 @@ static void test_large_group_is_refused_at_once(void **state)
     start = clock();
     c = place_load_text(*state, text);
     assert_true(clock() - start < CLOCKS_PER_SEC);
-    place_expect(*state, c, "error /rotad.conf:2: one group holds at most 256 settings\n");
+    place_expect(*state, c,
+                 "error /rotad.conf:2: one group holds at most 256 settings; leave some out\n");
+    config_free(c);
+    free(text);
+}
+
+static void test_too_many_jobs_in_one_file(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct config *c;
+
+    assert_non_null(out);
+    fputs("jobs={\n", out);
+    for (int i = 0; i < 2001; i++)
+        fprintf(out, "a%d={};\n", i);
+    fputs("};", out);
+    assert_int_equal(fclose(out), 0);
+    c = place_load_text(*state, text);
+    place_expect(*state, c,
+                 "error /rotad.conf:2002: this group has more than 2000 settings, and one rotad "
+                 "takes at most so many jobs; give the others to a second rotad, by -c and "
+                 "--runtime-dir\n");
     config_free(c);
     free(text);
 }
@@ -329,6 +353,7 @@ int main(void)
         TEST(test_device_name),
         TEST(test_many_jobs),
         TEST(test_large_group_is_refused_at_once),
+        TEST(test_too_many_jobs_in_one_file),
         TEST(test_shipped_files),
     };
 

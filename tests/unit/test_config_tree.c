@@ -146,6 +146,35 @@ static void test_trust_is_that_of_the_tree(void **state)
     assert_true(text_copy(p->folder, PATH_SIZE, folder));
 }
 
+static void expect_plugin(const struct place *p, const char *default_folder, const char *said)
+{
+    struct config_source source = { .root = p->folder, .plugin_dir_default = default_folder };
+    char expected[512];
+    struct config *c;
+
+    snprintf(expected, sizeof(expected),
+             "error /etc/rota/rotad.conf:2: job 'a': plugin 'exec' is not in %s\n", said);
+    assert_int_equal(config_load(&source, &c), 0);
+    place_expect(p, c, expected);
+    config_free(c);
+}
+
+/* The folder that nobody has written is that of the program that checks. */
+static void test_the_folder_of_plugins_is_another(void **state)
+{
+    const struct place *p = *state;
+
+    place_write(p, "etc/rota/rotad.conf", SERVER "device = \"d\"; jobs = { a = { " JOB " }; };");
+    expect_plugin(p, "/opt/x/lib/rota",
+                  "/opt/x/lib/rota; write plugin_dir = [ \"/usr/lib/rota\" ], or where else the "
+                  "device has its plugins");
+    expect_plugin(p, "/usr/lib/rota", "/usr/lib/rota");
+    place_write(p, "etc/rota/rotad.conf",
+                SERVER "device = \"d\"; plugin_dir = [ \"/a\", \"/b\" ]; jobs = { a = { " JOB
+                       " }; };");
+    expect_plugin(p, "/opt/x/lib/rota", "/a or /b");
+}
+
 static void expect_open(const struct place *p, const char *top, bool open, bool elsewhere)
 {
     char text[512];
@@ -308,6 +337,7 @@ int main(void)
         TEST(test_a_folder_that_leads_nowhere),
         TEST(test_a_file_that_is_named_lies_in_the_tree),
         TEST(test_trust_is_that_of_the_tree),
+        TEST(test_the_folder_of_plugins_is_another),
         TEST(test_the_name_is_made_on_the_device),
         TEST(test_a_template_is_checked_in_the_tree),
         TEST(test_a_password_that_is_not_in_the_tree_yet),

@@ -57,14 +57,15 @@ static void test_foreign_owner(void **state)
     expect_refused(
         *state,
         "error /rotad.conf: this file is not used: '/rotad.conf' belongs to user 4242, who could "
-        "replace it; chown it to root or to the user of rotad\n");
+        "replace it; chown it to root or to the user of rotad, or call rotad as that user\n");
 }
 
 static void test_foreign_plugin(void **state)
 {
     static const char refused[] = "error /rotad.conf:2: job 'a': plugin 'exec' is not used: '%s' "
                                   "belongs to user 4242, who could replace it; "
-                                  "chown it to root or to the user of rotad\n";
+                                  "chown it to root or to the user of rotad, or call rotad "
+                                  "as that user\n";
     char expected[512];
     struct config *c;
 

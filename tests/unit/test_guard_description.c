@@ -177,13 +177,15 @@ static void test_mistakes_have_their_line(void **state)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        { "", "x:0: it ends without the line that counts the parameters" },
+        { "", "x is empty; write it by rota-guard --describe" },
+        { "\n", "x:1: it ends without the line that counts the parameters" },
         { "plugin: A\n", "x:1: 'A' is no plugin's name" },
         { HEAD "\nno line\n", "x:6: this is no line of a description" },
         { HEAD "colour: red\n", "x:5: a description has no key 'colour'" },
         { HEAD "version: 1\n", "x:5: version is there twice" },
         { HEAD "type: string\n", "x:5: type belongs after the line of the first parameter" },
-        { "version: 1\ncontract: 2\n", "x:2: it describes a plugin of ABI 2, this rota has 1" },
+        { "version: 1\ncontract: 2\n",
+          "x:2: it describes a plugin of contract 2, this rota has 1" },
         { HEAD "parameter: p\nversion: 1\n", "x:6: version belongs before the first parameter" },
         { HEAD "parameter: p\ntype: lst\n", "x:6: 'lst' is no type; write string, integer" },
         { HEAD "parameter: p\nflags: required, x\n", "x:6: 'x' is no flag" },
@@ -295,6 +297,45 @@ static void test_files(void **state)
     rmdir(folder);
 }
 
+static void write_to(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "we");
+
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Of the plugin that lies beside it: written to the wrong place. A plugin whose file has another
+ * name than itself is none of it. */
+static void test_of_its_neighbour(void **state)
+{
+    char folder[] = "/tmp/description-XXXXXX", path[64], other[64], expected[256];
+    struct problems problems = { 0 };
+    struct plugin back;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/a.description", folder);
+    snprintf(other, sizeof(other), "%s/b.so", folder);
+    write_to(path, "plugin: b\nversion: 1\ncontract: 1\nsummary: s\n\nparameters: 0\n");
+    assert_int_equal(description_load(path, &back, &problems), 0);
+    loader_done(&back);
+    write_to(other, "");
+    assert_int_equal(description_load(path, &back, &problems), -EBADMSG);
+    snprintf(expected, sizeof(expected),
+             "%s describes the plugin 'b', which is %s; write it anew, by rota-guard --describe of "
+             "the plugin that it is beside",
+             path, other);
+    assert_string_equal(problems.text[0], expected);
+    write_to(path, "plugin: a\nversion: 1\ncontract: 1\nsummary: s\n\nparameters: 0\n");
+    assert_int_equal(description_load(path, &back, &problems), 0);
+    loader_done(&back);
+    unlink(other);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_mistakes_have_their_line),
         cmocka_unit_test(test_every_mistake_is_told),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_of_its_neighbour),
         cmocka_unit_test(test_files),
     };
 

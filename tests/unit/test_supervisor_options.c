@@ -18,6 +18,7 @@ struct row {
     const char *config_file;
     const char *runtime_dir;
     const char *root;
+    const char *device;
     bool no_probe;
     const char *said; /* part of the line on stderr */
 };
@@ -56,6 +57,12 @@ static const struct row rows[] = {
       .root = "tree" },
     { .args = { "--root" }, .result = EX_USAGE, .said = "--root needs a folder" },
     { .args = { "--check", "--root", "" }, .result = EX_USAGE, .said = "--root needs a folder" },
+    { .args = { "--check", "--device", "gate-7" },
+      .mode = MODE_CHECK,
+      .runtime_dir = "/run/rota",
+      .device = "gate-7" },
+    { .args = { "--check", "--device", "" }, .result = EX_USAGE, .said = "--device needs a name" },
+    { .args = { "--device", "x" }, .result = EX_USAGE, .said = "--device goes with --check" },
     { .args = { "--root", "tree" }, .result = EX_USAGE, .said = "--root goes with --check" },
     { .args = { "--no-probe" }, .result = EX_USAGE, .said = "--no-probe goes with --check" },
     { .args = { "--check", "--check" }, .mode = MODE_CHECK, .runtime_dir = "/run/rota" },
@@ -85,6 +92,8 @@ static int parse(const struct row *row, struct options *o, char *said, size_t si
         assert_string_equal(o->runtime_dir, row->runtime_dir);
     if (r == 0 && row->root)
         assert_string_equal(o->root, row->root);
+    if (r == 0 && row->device)
+        assert_string_equal(o->device, row->device);
     for (int i = 1; i < argc; i++)
         free(argv[i]);
     return r;
@@ -107,6 +116,7 @@ static void test_each_row(void **state)
             assert_int_equal(o.mode, row->mode);
             assert_int_equal(o.config_file == NULL, row->config_file == NULL);
             assert_int_equal(o.root == NULL, row->root == NULL);
+            assert_int_equal(o.device == NULL, row->device == NULL);
             assert_int_equal(o.no_probe, row->no_probe);
             assert_string_equal(said, "");
         } else {

@@ -96,10 +96,14 @@ static void report(void *context, struct job *job, const struct report *r)
         text_copy(f->report_device, sizeof f->report_device, r->device ? r->device : "");
     if (r->kind == REPORT_TAKEOVER)
         f->silent_ms = r->silent_ms;
-    if (r->kind == REPORT_TOO_LATE)
+    if (r->kind == REPORT_TOO_LATE) {
         f->asked = r->asked;
+        f->waited = r->waited;
+    }
     if (r->kind == REPORT_CLOCK_JUMP)
         f->moved_ms = r->moved_ms;
+    if (r->kind == REPORT_ENDED)
+        f->meanwhile = r->meanwhile;
 }
 
 void fake_init(struct fake *f, const char *device, uint32_t slots, struct unit_random random)

@@ -37,7 +37,8 @@ struct fake {
     unsigned reports[REPORT_ILLEGAL + 1];    /* how many of each kind */
     char report_device[DEVICE_NAME_MAX + 1]; /* of the last REPORT_TAKEOVER or REPORT_PASSED */
     int64_t silent_ms, moved_ms;             /* of the last REPORT_TAKEOVER, REPORT_CLOCK_JUMP */
-    bool asked;                              /* of the last REPORT_TOO_LATE */
+    bool asked, waited;                      /* of the last REPORT_TOO_LATE */
+    int64_t meanwhile;                       /* of the last REPORT_ENDED */
 };
 
 /* `device` is kept. */
