@@ -27,6 +27,8 @@
 #include <unistd.h>
 
 #define EXIT_STATUS_MAX 255
+/* sysexits.h's EX_TEMPFAIL, as in the default of decline_exit. */
+#define DECLINE_DEFAULT 75
 
 static const struct rota_param params[] = {
     { .name = "command",
@@ -123,8 +125,10 @@ static int check_exits(const struct rota_run *r)
             if (seen[status])
                 return rota_fail(
                     r, ROTA_REFUSED,
-                    "%s has %d, which is listed before; an exit status has one meaning",
-                    exits[i].param, status);
+                    "%s has %d%s, which is listed before; an exit status has one meaning",
+                    exits[i].param, status,
+                    exits[i].result == ROTA_DECLINED && status == DECLINE_DEFAULT ? " (its default)"
+                                                                                  : "");
             seen[status] = true;
         }
     }
@@ -137,7 +141,9 @@ static int check(const struct rota_run *r)
 
     if (program[0] == '/') {
         if (access(program, F_OK) != 0)
-            return rota_fail(r, ROTA_REFUSED, "command: %s: %s", program, strerror(errno));
+            return rota_fail(r, ROTA_REFUSED, "command: %s: %s%s", program, strerror(errno),
+                             strchr(program, ' ') ? "; write each argument as an element of its own"
+                                                  : "");
         if (!may_run(program))
             return rota_fail(r, ROTA_REFUSED,
                              "command: %s is no program; make it executable (chmod +x)", program);
@@ -250,8 +256,10 @@ static int result_of(const struct rota_run *r, const char *program, int status)
     if (WEXITSTATUS(status) == 0)
         return ROTA_SUCCEEDED;
     result = listed(r, WEXITSTATUS(status));
-    /* Without a text of ours the last line that the program wrote becomes the reason. */
-    return result < 0 ? ROTA_FAILED : result;
+    if (result == ROTA_NOTHING)
+        return result;
+    /* In parentheses: the last line that the program wrote goes before it. */
+    return rota_fail(r, result < 0 ? ROTA_FAILED : result, "(exit status %d)", WEXITSTATUS(status));
 }
 
 static int run(const struct rota_run *r)

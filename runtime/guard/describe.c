@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 static int complain(const char *before, const char *text)
 {
@@ -68,7 +69,15 @@ static int print(const struct plugin *p, const char *path)
     status = check(text, length);
     if (status != EXIT_SUCCESS)
         return status;
-    return fputs(text, stdout) >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+        return EXIT_SUCCESS;
+    complain("standard output cannot be written: ", strerror(errno));
+    return EX_OSERR;
+}
+
+const char *describe_advice(const char *file)
+{
+    return strchr(file, '/') || strstr(file, ".so") ? "" : "; write the path of the plugin's .so";
 }
 
 int describe_main(const char *file)
@@ -78,7 +87,8 @@ int describe_main(const char *file)
     int status;
 
     if (!realpath(file, path)) {
-        text_format(sentence, sizeof(sentence), "%s: %s", file, strerror(errno));
+        text_format(sentence, sizeof(sentence), "%s: %s%s", file, strerror(errno),
+                    describe_advice(file));
         return complain("", sentence);
     }
     if (loader_load(path, &plugin, sentence) < 0)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -83,10 +84,11 @@ static void read_contract(struct reader *r, const char *value)
     if (strcmp(value, ours) == 0)
         r->plugin.contract.abi = ROTA_ABI;
     else
-        mistake(r, r->line,
-                "it describes a plugin of ABI %.16s, this rota has %s; write it by this rota's "
-                "rota-guard --describe",
-                value, ours);
+        mistake(
+            r, r->line,
+            "it describes a plugin of contract %.16s, this rota has %s; write it by this rota's "
+            "rota-guard --describe",
+            value, ours);
 }
 
 static void read_name(struct reader *r, const char *value)
@@ -334,6 +336,8 @@ int description_parse(char *text, size_t length, const char *path, struct plugin
         loader_done(&r.plugin);
         return -ENOMEM;
     }
+    if (length == 0)
+        problems_add(problems, -1, "%s is empty; write it by rota-guard --describe", path);
     read_lines(&r, text, length);
     if (problems->count == before)
         check_whole(&r);
@@ -376,8 +380,30 @@ static int read_file(const char *path, char **ret_text, size_t *ret_length)
     return 0;
 }
 
+/* A plugin's file may have any name. But one that describes its neighbour was written to the wrong
+ * place. */
+static int check_neighbour(const char *path, struct plugin *p, struct problems *problems)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path,
+               *name = p->contract.name;
+    char other[PATH_MAX];
+
+    if (strlen(file) == strlen(name) + strlen(SUFFIX) && strncmp(file, name, strlen(name)) == 0)
+        return 0;
+    if (!text_format(other, sizeof(other), "%.*s%s.so", (int)(file - path), path, name) ||
+        access(other, F_OK) < 0)
+        return 0;
+    problems_add(problems, -1,
+                 "%s describes the plugin '%s', which is %s; write it anew, by rota-guard "
+                 "--describe of the plugin that it is beside",
+                 path, name, other);
+    loader_done(p);
+    return -EBADMSG;
+}
+
 int description_load(const char *path, struct plugin *ret_plugin, struct problems *problems)
 {
+    struct plugin plugin;
     char *text = NULL;
     size_t length = 0;
     int r = read_file(path, &text, &length);
@@ -389,5 +415,11 @@ int description_load(const char *path, struct plugin *ret_plugin, struct problem
         problems_add(problems, -1, "%s is no regular file", path);
     else if (r < 0)
         problems_add(problems, -1, "%s: %s", path, strerror(-r));
-    return text ? description_parse(text, length, path, ret_plugin, problems) : r;
+    if (text)
+        r = description_parse(text, length, path, &plugin, problems);
+    if (r == 0)
+        r = check_neighbour(path, &plugin, problems);
+    if (r == 0)
+        *ret_plugin = plugin;
+    return r;
 }

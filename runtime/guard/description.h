@@ -41,6 +41,7 @@ void description_write(FILE *out, const struct plugin *p);
 int description_parse(char *text, size_t length, const char *path, struct plugin *ret_plugin,
                       struct problems *problems);
 
-/* The same from a file. Besides: -errno with a problem where it cannot be read. */
+/* The same from a file. Besides: -EBADMSG where it describes another plugin, which lies beside it;
+ * -errno with a problem where it cannot be read. */
 int description_load(const char *path, struct plugin *ret_plugin, struct problems *problems);
 #endif

@@ -8,6 +8,8 @@
 /* For one job's parameters and check(), and for the constructors before those where the file has to
  * be loaded for it. */
 #define PROBE_DEADLINE_MS 5000
+/* So many of a file's jobs may meet it. */
+#define PROBE_LATE_MAX 3
 
 /* `rota-guard --probe`: answers each PROBE on the control socket until its end of file. A file that
  * several questions in a row are about is loaded once. The program's exit status. */

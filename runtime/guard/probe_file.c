@@ -44,6 +44,7 @@ int probe_file_init(struct probe_file *f, const struct frame *question, bool loo
     f->control = control;
     f->pid = 0;
     f->socket = f->stop = -1;
+    f->late = 0;
     f->refused = false;
     return 0;
 }
@@ -213,6 +214,22 @@ static void give_up(struct probe_file *f, int error, uint32_t index, struct fram
     probe_answer_error(answer, index, sentence);
 }
 
+/* The other jobs of the file get their answer at once. */
+static void count_late(struct probe_file *f)
+{
+    char sentence[SENTENCE_SIZE];
+
+    if (++f->late < PROBE_LATE_MAX)
+        return;
+    text_format(
+        sentence, sizeof(sentence),
+        "the plugin is not checked for this job, since for %d jobs before it that took more "
+        "than %d s; its check() must be quick",
+        PROBE_LATE_MAX, PROBE_DEADLINE_MS / 1000);
+    probe_answer_error(&f->verdict, 0, sentence);
+    f->refused = true;
+}
+
 /* Starts a child and waits until it has loaded the file. 0, also where the file is refused; else
  * -errno. */
 static int load(struct probe_file *f, struct boot end)
@@ -287,6 +304,8 @@ void probe_file_ask(struct probe_file *f, const struct frame *question, uint32_t
     }
     if (r == 0)
         r = await(f, end, answer);
+    if (r == -ETIMEDOUT)
+        count_late(f);
     if (r < 0)
         give_up(f, r, index, answer);
     else

@@ -14,6 +14,7 @@ struct probe_file {
     int control;              /* a question is given up once this is closed; -1: never */
     pid_t pid;                /* the child; 0: none */
     int socket, stop;         /* to the child */
+    unsigned late;            /* jobs that met the deadline */
     bool refused;             /* no job can use the file; `verdict` says why */
     struct frame verdict;     /* a PROBED */
 };
@@ -27,7 +28,8 @@ bool probe_file_is_of(const struct probe_file *f, const struct message_probe *qu
 
 /* Fills `answer` with a PROBED to `question`, whose index this is. A child that crashed or was late
  * costs this job; the next one gets a new child. Where that happened while the file was loaded, it
- * is the answer for every job: their constructors are the same. */
+ * is the answer for every job: their constructors are the same. After PROBE_LATE_MAX jobs that were
+ * late the others are told so at once, since each would keep all jobs of the device waiting. */
 void probe_file_ask(struct probe_file *f, const struct frame *question, uint32_t index,
                     struct frame *answer);
 

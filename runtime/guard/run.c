@@ -47,6 +47,7 @@ struct guard {
     struct message_ended result; /* what the worker said; its detail is below */
     char result_detail[1024];
     char last_line[OUTPUT_LAST_SIZE];
+    char detail[1024];        /* of ENDED */
     struct frame start_frame; /* the start's texts point into it */
     struct frame frame;       /* received ones */
 };
@@ -279,18 +280,38 @@ static void read_signals(struct guard *g, struct boot now)
             life_stop(&g->life, STOP_ORDERED, now);
 }
 
+/* "(exit status 3)" of a plugin adds to its last line of output; without one it stands alone. */
+static void join(const char *line, const char *added, char *buf, size_t size)
+{
+    if (line[0])
+        text_format(buf, size, "%s %s", line, added);
+    else
+        text_format(buf, size, "%.*s", (int)strlen(added) - 2, added + 1);
+}
+
+static bool is_addition(const char *text)
+{
+    size_t length = strlen(text);
+
+    return length > 2 && text[0] == '(' && text[length - 1] == ')';
+}
+
 /* What the plugin said; else where it did not succeed its last line. */
-static const char *detail_of(const struct guard *g, const struct message_ended *m)
+static void find_detail(struct guard *g, const struct message_ended *m)
 {
     bool well =
         m->how == ENDED_RETURNED && (m->result == ROTA_SUCCEEDED || m->result == ROTA_NOTHING);
+    const char *said = g->have_result ? g->result_detail : "";
 
-    if (g->have_result && g->result_detail[0])
-        return g->result_detail;
-    return well ? "" : g->last_line;
+    if (said[0] && !is_addition(said))
+        text_copy(g->detail, sizeof(g->detail), said);
+    else if (said[0])
+        join(g->last_line, said, g->detail, sizeof(g->detail));
+    else
+        text_copy(g->detail, sizeof(g->detail), well ? "" : g->last_line);
 }
 
-static void compose_end(const struct guard *g, struct message_ended *ret_m)
+static void compose_end(struct guard *g, struct message_ended *ret_m)
 {
     const struct life *l = &g->life;
     struct message_ended m = {
@@ -313,7 +334,8 @@ static void compose_end(const struct guard *g, struct message_ended *ret_m)
         m.how = ENDED_SIGNALLED;
         m.code = l->worker_alive ? SIGKILL : WTERMSIG(l->status);
     }
-    m.detail = detail_of(g, &m);
+    find_detail(g, &m);
+    m.detail = g->detail;
     *ret_m = m;
 }
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "guard/clock.h"
+#include "guard/describe.h"
 #include "guard/loader.h"
 #include "guard/probe.h"
 #include "guard/report.h"
@@ -298,7 +299,8 @@ int try_main(const struct try_options *options)
     int status, r;
 
     if (!realpath(options->file, path)) {
-        fprintf(stderr, "rota-guard: %s: %s\n", options->file, strerror(errno));
+        fprintf(stderr, "rota-guard: %s: %s%s\n", options->file, strerror(errno),
+                describe_advice(options->file));
         return EXIT_FAILURE;
     }
     r = settings_parse(options->settings, &params, &question.param_count, &bad);
