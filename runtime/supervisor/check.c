@@ -208,8 +208,9 @@ static int check(struct config *c, const struct config_source *source, const cha
     r = print_problems(c);
     if (r < 0)
         return say_impossible("the check was given up", r);
-    print_device(c);
-    check_jobs_print(c);
+    if (!source->device)
+        print_device(c);
+    check_jobs_print(c, source->device ? source->device : c->device);
     print_sum(c, file);
     return end_output(c->problems.errors > 0 ? EX_CONFIG : 0);
 }
@@ -258,6 +259,7 @@ int check_main(const struct options *o)
         .file = o->config_file,
         .root = root,
         .plugin_dir_default = ROTA_PLUGINDIR,
+        .device = o->device,
         .described = o->no_probe || o->root,
     };
     struct config *c;

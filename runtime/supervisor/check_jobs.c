@@ -119,12 +119,12 @@ static void print_takeover(const struct config *c, const struct job_spec *spec)
 }
 
 /* What keeps the job from running here, and when it is due where it does. */
-static void print_place(const struct config *c, const struct job_config *job)
+static void print_place(const char *device, const struct job_config *job)
 {
     if (!job->enabled)
         puts("  disabled  never run, since enabled is false");
     if (job->elsewhere)
-        printf("  devices   none of its patterns matches this device, %s\n", c->device);
+        printf("  devices   none of its patterns matches this device, %s\n", device);
     if (job->cron)
         printf("  schedule  %s %s\n", job->cron, job->timezone);
 }
@@ -137,7 +137,7 @@ static bool has_zone(const struct config *c)
     return false;
 }
 
-void check_jobs_print(const struct config *c)
+void check_jobs_print(const struct config *c, const char *device)
 {
     struct timespec ts;
     struct wall now;
@@ -151,12 +151,12 @@ void check_jobs_print(const struct config *c)
         if (job->invalid)
             continue;
         if (!any)
-            puts(has_zone(c) ? "Turns are in each job's time zone, else in UTC, by this device's "
-                               "own clock.\n"
-                             : "Turns are in UTC, by this device's own clock.\n");
+            puts(has_zone(c) ? "Turns are in each job's time zone, else in UTC, by the clock of "
+                               "this machine.\n"
+                             : "Turns are in UTC, by the clock of this machine.\n");
         any = true;
         puts(job->name);
-        print_place(c, job);
+        print_place(device, job);
         print_turns(&job->spec.schedule, now);
         print_timing(&job->spec);
         print_takeover(c, &job->spec);

@@ -4,7 +4,8 @@
 #define ROTA_SUPERVISOR_CHECK_JOBS_H
 #include "config/config.h"
 
-/* To stdout, in the jobs' order: name, schedule, the next three turns in the job's zone by this
- * device's clock, timing, and the takeover time. Invalid jobs are left out. */
-void check_jobs_print(const struct config *c);
+/* `device`: the name that patterns were matched with. To stdout, in the jobs' order: name,
+ * schedule, the next three turns in the job's zone by this device's clock, timing, and the takeover
+ * time. Invalid jobs are left out. */
+void check_jobs_print(const struct config *c, const char *device);
 #endif

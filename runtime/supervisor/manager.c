@@ -263,6 +263,19 @@ void manager_say_problems(const struct config *c)
     say_invalid(c);
 }
 
+/* Said once, when it is known which jobs are good. */
+static void say_ready(const struct manager *m, const struct config *c)
+{
+    size_t good = count_good(c);
+
+    if (good < c->job_count)
+        journal_log(LOG_INFO, NULL, "%zu of %zu jobs run here; ready as %s", good, c->job_count,
+                    m->device);
+    else
+        journal_log(LOG_INFO, NULL, "%zu job%s; ready as %s", good, good == 1 ? "" : "s",
+                    m->device);
+}
+
 static void on_probed(void *context, struct config *config)
 {
     struct manager *m = context;
@@ -273,6 +286,7 @@ static void on_probed(void *context, struct config *config)
     m->began = true;
     m->jobs_stale = m->jobs_missing = m->status_stale = true;
     manager_say_problems(config);
+    say_ready(m, config);
     if (m->reload_again)
         manager_reload(m);
 }
@@ -376,11 +390,18 @@ static int swap_generation(struct manager *m, struct config *config)
     return 0;
 }
 
+/* The fleet knows a rotad that runs by the name that it began with. */
+static const char *running_name(const struct manager *m)
+{
+    return manager_has_store(m) ? m->device : NULL;
+}
+
 /* In this process, after the child has read the same files without harm. */
 static void take_new_config(struct manager *m)
 {
     struct config_source source = { .file = m->options->config_file,
-                                    .plugin_dir_default = ROTA_PLUGINDIR };
+                                    .plugin_dir_default = ROTA_PLUGINDIR,
+                                    .device = running_name(m) };
     struct config *config = NULL;
     const char *fixed;
     int rc = config_load(&source, &config);
@@ -440,7 +461,13 @@ void manager_reload(struct manager *m)
     if (m->stopping || m->reload_again)
         return;
     (void)health_reloading(m->health);
-    rc = reload_new(m->event, m->options->config_file, on_reloaded, m, &m->reload);
+    rc = reload_new(&(struct reload_env){ .event = m->event,
+                                          .config_file = m->options->config_file,
+                                          .device = running_name(m),
+                                          .running = m->generation->config,
+                                          .done = on_reloaded,
+                                          .context = m },
+                    &m->reload);
     if (rc >= 0)
         return;
     journal_log(LOG_ERR, NULL, "reload: %s; the old configuration stays", strerror(-rc));

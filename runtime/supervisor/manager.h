@@ -128,8 +128,14 @@ void manager_update_status(struct manager *m);
 /* reload.c: the child that reads a new configuration first. */
 struct reload;
 typedef void reload_done(void *context, bool good);
-int reload_new(sd_event *event, const char *config_file, reload_done *done, void *context,
-               struct reload **ret_reload);
+struct reload_env {
+    sd_event *event;
+    const char *config_file, *device; /* or NULL; as in struct config_source */
+    const struct config *running;     /* what it warns of is not said again; outlives the reload */
+    reload_done *done;
+    void *context;
+};
+int reload_new(const struct reload_env *env, struct reload **ret_reload);
 bool reload_child_ended(struct reload *r, pid_t pid, int status);
 pid_t reload_pid(const struct reload *r);
 void reload_free(struct reload *r);

@@ -17,6 +17,7 @@ enum {
     OPTION_VERSION,
     OPTION_HELP,
     OPTION_ROOT,
+    OPTION_DEVICE,
     OPTION_NO_PROBE
 };
 
@@ -25,6 +26,7 @@ static const struct option long_options[] = {
     { "runtime-dir", required_argument, NULL, OPTION_RUNTIME_DIR },
     { "check", no_argument, NULL, OPTION_CHECK },
     { "root", required_argument, NULL, OPTION_ROOT },
+    { "device", required_argument, NULL, OPTION_DEVICE },
     { "no-probe", no_argument, NULL, OPTION_NO_PROBE },
     { "print-config", no_argument, NULL, OPTION_PRINT },
     { "version", no_argument, NULL, OPTION_VERSION },
@@ -35,7 +37,8 @@ static const struct option long_options[] = {
 void options_print_help(FILE *out)
 {
     fputs("rotad [-c FILE] [--runtime-dir DIR]\n"
-          "rotad [-c FILE] [--root DIR] --check [--no-probe] | --print-config\n"
+          "rotad [-c FILE] [--root DIR] [--device NAME] --check [--no-probe] |\n"
+          "      --print-config\n"
           "Runs periodic jobs in turn with the other devices of a fleet.\n"
           "\n"
           "  -c, --config FILE   read FILE and the jobs.d folder beside it, instead of\n"
@@ -48,6 +51,8 @@ void options_print_help(FILE *out)
           "                      that rota-guard --describe has written\n"
           "  --root DIR          look at the tree of another device, as a build host has\n"
           "                      it, and at nothing of this one; as with --no-probe\n"
+          "  --device NAME       match the jobs' devices with NAME, not with this device's\n"
+          "                      name\n"
           "  --print-config      print the configuration with every default\n"
           "  --version           print the version\n"
           "  --help              print this\n",
@@ -88,6 +93,8 @@ static int say_no_value(int option)
         text = "-c needs a file: -c /etc/rota/rotad.conf";
     else if (option == OPTION_ROOT)
         text = "--root needs a folder: --root build/image";
+    else if (option == OPTION_DEVICE)
+        text = "--device needs a name: --device gate-0007";
     fprintf(stderr, "rotad: %s\n", text);
     return EX_USAGE;
 }
@@ -121,6 +128,8 @@ static int take_option(struct options *o, int option, char **argv)
         return take_value(OPTION_RUNTIME_DIR, &o->runtime_dir);
     case OPTION_ROOT:
         return take_value(OPTION_ROOT, &o->root);
+    case OPTION_DEVICE:
+        return take_value(OPTION_DEVICE, &o->device);
     case OPTION_NO_PROBE:
         o->no_probe = true;
         return 0;
@@ -154,6 +163,10 @@ static int check_modes(const struct options *o)
 {
     if (o->root && o->mode == MODE_RUN)
         fputs("rotad: --root goes with --check or --print-config; write one of them too\n", stderr);
+    else if (o->device && o->mode == MODE_RUN)
+        fputs("rotad: --device goes with --check; the name of a rotad that runs stands in its "
+              "configuration\n",
+              stderr);
     else if (o->no_probe && o->mode == MODE_RUN)
         fputs("rotad: --no-probe goes with --check; write that too\n", stderr);
     else

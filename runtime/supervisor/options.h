@@ -11,6 +11,7 @@ struct options {
     const char *config_file; /* -c FILE; NULL: the system's places (config/config.h) */
     const char *runtime_dir; /* never NULL; points into argv, the environment or this struct */
     const char *root;        /* --root DIR; or NULL */
+    const char *device;      /* --device NAME; or NULL */
     bool no_probe;           /* --no-probe */
     enum options_mode mode;
     char runtime_dir_first[256]; /* the first folder of $RUNTIME_DIRECTORY where it is a list */

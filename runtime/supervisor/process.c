@@ -160,13 +160,21 @@ static int spawn_self(char *const argv[], int (*add)(posix_spawn_file_actions_t 
     return r;
 }
 
-int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid)
+int process_spawn_check(const char *config_file, const char *device, int *ret_fd, pid_t *ret_pid)
 {
     /* argv's strings are not const in C, and posix_spawn does not write to them. */
-    char file_option[] = "-c";
-    char *const argv[] = { (char[]){ "rotad" }, (char[]){ "--check" },
-                           config_file ? file_option : NULL, (char *)(uintptr_t)config_file, NULL };
+    char file_option[] = "-c", device_option[] = "--device";
+    char *argv[7] = { (char[]){ "rotad" }, (char[]){ "--check" } };
+    size_t count = 2;
 
+    if (config_file) {
+        argv[count++] = file_option;
+        argv[count++] = (char *)(uintptr_t)config_file;
+    }
+    if (device) {
+        argv[count++] = device_option;
+        argv[count++] = (char *)(uintptr_t)device;
+    }
     return spawn_self(argv, add_check_files, ret_fd, ret_pid);
 }
 
@@ -197,6 +205,19 @@ static bool is_installed(const char *folder)
            (realpath(ROTA_SBINDIR, installed) && strcmp(folder, installed) == 0);
 }
 
+/* A rotad elsewhere is one of a build folder, or of a tree that was installed below another root:
+ * the guard beside it is the one that belongs to it. */
+static void find_beside(const char *folder, char found[PATH_MAX])
+{
+    static const char *const places[] = { "guard", "libexec" };
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (text_format(found, PATH_MAX, "%s/%s/rota-guard", folder, places[i]) &&
+            access(found, X_OK) == 0)
+            return;
+    text_format(found, PATH_MAX, "%s/%s/rota-guard", folder, places[0]);
+}
+
 const char *process_guard_path(void)
 {
     static char found[PATH_MAX];
@@ -214,6 +235,6 @@ const char *process_guard_path(void)
     if (is_installed(exe))
         return found;
     cut_name(exe);
-    text_format(found, sizeof(found), "%s/guard/rota-guard", exe);
+    find_beside(exe, found);
     return found;
 }

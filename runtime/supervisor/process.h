@@ -14,9 +14,10 @@
 int process_spawn_guard(const char *guard_path, const char *mode, const char *name, int *ret_fd,
                         pid_t *ret_pid);
 
-/* Starts this same program as `rotad --check [-c config_file]`. *ret_fd is the end of a pipe that
- * its stderr goes to (close-on-exec, non-blocking; the caller's). 0 or -errno. */
-int process_spawn_check(const char *config_file, int *ret_fd, pid_t *ret_pid);
+/* Starts this same program as `rotad --check [-c config_file] [--device device]`. *ret_fd is the
+ * end of a pipe that its stderr goes to (close-on-exec, non-blocking; the caller's). 0 or -errno.
+ */
+int process_spawn_check(const char *config_file, const char *device, int *ret_fd, pid_t *ret_pid);
 
 /* Starts this same program as `rotad --resolve host port`. *ret_fd is the end of a pipe that its
  * stdout goes to (close-on-exec, non-blocking; the caller's); it has no other descriptor but

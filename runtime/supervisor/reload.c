@@ -23,7 +23,8 @@ struct reload {
     reload_done *done;
     void *context;
     pid_t pid;
-    int fd; /* the child's stderr */
+    const struct config *running; /* whose warnings were said before */
+    int fd;                       /* the child's stderr */
     int lines;
     size_t used;
     sd_event_source *io, *limit;
@@ -31,16 +32,46 @@ struct reload {
 };
 
 /* What --check adds to a line that is no mistake. */
-static int level_of(const char *line)
+#define WARNING_MARK " (a warning)"
+
+/* The level says it, so the mark is cut off. */
+static int take_level(char *line)
 {
-    return strstr(line, "(a warning)") ? LOG_WARNING : LOG_ERR;
+    size_t length = strlen(line), mark = strlen(WARNING_MARK);
+
+    if (length < mark || strcmp(line + length - mark, WARNING_MARK) != 0)
+        return LOG_ERR;
+    line[length - mark] = '\0';
+    return LOG_WARNING;
+}
+
+static bool ends_in(const char *line, const char *text)
+{
+    size_t length = strlen(line), end = strlen(text) + strlen(WARNING_MARK);
+
+    return length > end && strncmp(line + length - end, text, strlen(text)) == 0 &&
+           strcmp(line + length - strlen(WARNING_MARK), WARNING_MARK) == 0;
+}
+
+/* By its text: an edit above it moves it to another line. */
+static bool was_said(const struct config *running, const char *line)
+{
+    for (size_t i = 0; i < running->problems.count; i++)
+        if (running->problems.items[i].level == PROBLEM_WARNING &&
+            ends_in(line, running->problems.items[i].text))
+            return true;
+    return false;
 }
 
 static void pass_on(struct reload *r)
 {
+    int level;
+
     r->line[r->used] = '\0';
-    if (r->used > 0 && r->lines++ < RELOAD_LINES_MAX)
-        journal_log(level_of(r->line), NULL, "%s", r->line);
+    if (r->used > 0 && !was_said(r->running, r->line) && r->lines++ < RELOAD_LINES_MAX) {
+        level = take_level(r->line);
+        journal_log(level, NULL, "%s", r->line);
+    }
     r->used = 0;
 }
 
@@ -102,18 +133,19 @@ static int watch(struct reload *r, sd_event *event)
     return rc;
 }
 
-int reload_new(sd_event *event, const char *config_file, reload_done *done, void *context,
-               struct reload **ret_reload)
+int reload_new(const struct reload_env *env, struct reload **ret_reload)
 {
     struct reload *r = calloc(1, sizeof *r);
     int rc;
 
     if (!r)
         return -ENOMEM;
-    *r = (struct reload){ .done = done, .context = context, .fd = -1 };
-    rc = process_spawn_check(config_file, &r->fd, &r->pid);
+    *r = (struct reload){
+        .done = env->done, .context = env->context, .running = env->running, .fd = -1
+    };
+    rc = process_spawn_check(env->config_file, env->device, &r->fd, &r->pid);
     if (rc >= 0)
-        rc = watch(r, event);
+        rc = watch(r, env->event);
     if (rc < 0) {
         reload_free(r);
         return rc;

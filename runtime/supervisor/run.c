@@ -85,8 +85,11 @@ static void be_over(struct run *r)
 
 static void tell_end(struct run *r, const struct run_end *end)
 {
+    struct run_end told = *end;
+
+    told.detail = words_end_detail(end);
     r->unclean = !end->clean;
-    job_ended(r->job, clock_boot(), end);
+    job_ended(r->job, clock_boot(), &told);
 }
 
 static enum run_exit exit_of(enum ended_how how)

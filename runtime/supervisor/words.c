@@ -235,9 +235,9 @@ static void say_too_late(const struct context *c)
 
     /* A turn that was never asked for here may well be done: no news at each start. */
     SAY(c, c->report->asked ? LOG_WARNING : LOG_DEBUG,
-        "%s: the turn of %s is more than catch_up (%s) late and is left out%s%s", NAME(c), c->turn,
+        "%s: the turn of %s is more than catch_up (%s) late and is left out%s", NAME(c), c->turn,
         units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed),
-        c->text[0] ? ": " : "", c->text);
+        c->report->waited ? ": no slot was free (max_running)" : "");
 }
 
 static void say_spare(const struct context *c)
@@ -327,6 +327,13 @@ void words_report(const struct job *job, const struct report *r, struct boot now
     if (job->fleet->clock.known)
         words_instant(job->turn, wall_now(&c), c.turn, sizeof c.turn);
     sentences[r->kind](&c);
+}
+
+const char *words_end_detail(const struct run_end *end)
+{
+    if (job_outcome(end) == OUTCOME_DECLINED && end->stop == RUN_STOPPED_ORDERED)
+        return "rotad stops, or the job was removed";
+    return end->detail;
 }
 
 void words_output(const struct job *job, int level, const char *text, uint32_t dropped)
