@@ -17,6 +17,8 @@ LONGEST = (
     "test_tree_is_killed_30_times_in_a_row", "test_s51_nothing_lost_and_nothing_twice", "test_s1_once_a_turn",
     "test_s15_ready_waits_and_recovers", "test_supervisor_gone_30_times",
     "test_a_guard_that_does_not_do_its_part", "test_both_answer_the_same",
+    "test_agrees_with_the_slow_calendar", "test_s32_next_start_is_the_next_due_instant",
+    "test_all_of_a_file_hang",
 )
 
 

@@ -172,7 +172,8 @@ def test_key_of_a_wrong_type(fleet, kind):
     device = fleet.device(jobs).start()
     device.wait_line(r"^blocked: acquire: .*WRONGTYPE.*; it is tried again$")
     fleet.wait_entry("end", "good")
-    assert len(device.lines("^blocked: acquire:")) == 1
+    # How often it came is counted for those who debug.
+    assert len([line for line in device.lines("^blocked: acquire:") if line.level != "debug"]) == 1
     assert fleet.client.lrange(key, 0, -1) == ["not rota's"]
     assert fleet.entries("", "blocked") == []
 

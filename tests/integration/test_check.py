@@ -139,7 +139,7 @@ def test_good_jobs(conf):
     done = rotad(path, "--check")
     assert (done.returncode, done.stderr) == (OK, "")
     assert re.fullmatch(
-        r"""Turns are in UTC, by this device's own clock\.
+        r"""Turns are in UTC, by the clock of this machine\.
 
 brief
   next      \d{4}-\d\d-\d\d \d\d:\d\d:[024]7, (?:[-\d]+ )?\d\d:\d\d:[024]7, (?:[-\d]+ )?\d\d:\d\d:[024]7
@@ -266,7 +266,7 @@ def test_output_that_cannot_be_written(conf):
         with open("/dev/full", "w") as full:
             done = rotad(path, mode, capture_output=False, stdout=full, stderr=subprocess.PIPE)
         assert done.returncode == OSERR
-        assert re.fullmatch(r"rotad: .* cannot be (written|printed): .*\n", done.stderr)
+        assert re.fullmatch(r"rotad: .* cannot be (written|printed): No space left on device\n", done.stderr)
 
 
 def neighbours(tmp_path, guard):
@@ -359,7 +359,7 @@ def test_cron_turns_are_in_the_zone(conf):
                            cron_job("utc", "0 0 1 1 *"))), "--check")
     assert (done.returncode, done.stderr) == (OK, "")
     assert done.stdout.startswith(
-        "Turns are in each job's time zone, else in UTC, by this device's own clock.\n\n"
+        "Turns are in each job's time zone, else in UTC, by the clock of this machine.\n\n"
         "berlin\n  schedule  30 2 1 1 * Europe/Berlin\n  next ")
     assert turns(done) == {
         "berlin": ", ".join(f"{new_year + i}-01-01 02:30" for i in range(3)),
@@ -391,6 +391,10 @@ def test_jobs_that_do_not_run_here(conf):
     assert re.search(r"^beta\n  disabled  never run, since enabled is false\n  next ", done.stdout, re.M)
     assert re.search(r"^gamma\n  next ", done.stdout, re.M)
     assert done.stdout.endswith("rotad.conf: 3 jobs, all good, 1 disabled, 1 on other devices\n")
+    other = rotad(path, "--check", "--device", "door-1")
+    assert other.returncode == CONFIG
+    assert "'alpha'" in other.stderr and "'absent'" in other.stderr
+    assert "gamma\n  devices   none of its patterns matches this device, door-1\n" in other.stdout
 
 
 def test_a_disabled_job_is_checked(conf):
@@ -424,7 +428,7 @@ def test_no_probe_loads_nothing(conf, plugins, description):
                      job("delta", "lacks", params='text = "!";')))
     made = [plugins / "dies.description", plugins / "lacks.description"]
     for file in made:
-        file.write_text(description)
+        file.write_text(description.replace("plugin: good", f"plugin: {file.stem}"))
     try:
         done = rotad(path, "--check", "--no-probe")
     finally:

@@ -84,6 +84,21 @@ def test_same_answers_as_the_plugin(name, folder, typed, prober):
     assert compared > 300
 
 
+def test_a_full_disk_is_no_success():
+    with open("/dev/full", "w") as full:
+        out = subprocess.run([GUARD, "--describe", h.EXEC], stdout=full, stderr=subprocess.PIPE, text=True,
+                             timeout=20, check=False)
+    assert out.returncode == 71
+    assert out.stderr == "rota-guard: standard output cannot be written: No space left on device\n"
+
+
+def test_a_name_instead_of_a_file_says_what_to_write():
+    for mode in "--describe", "--try":
+        out = guard_command(mode, "prune")
+        assert out.returncode == 1
+        assert out.stderr == "rota-guard: prune: No such file or directory; write the path of the plugin's .so\n"
+
+
 def test_every_shipped_plugin_has_its_description():
     assert [path.stem for path in SHIPPED]
     for plugin in SHIPPED:

@@ -48,6 +48,18 @@ def test_the_configuration_names_the_examples(installed):
                                                               "tidy_uploads.conf"]
 
 
+def test_the_installed_rotad_checks_the_tree_that_it_is_in(installed):
+    conf = installed / "srv/own.conf"
+    conf.parent.mkdir()
+    conf.write_text('plugin_dir = "/usr/lib/rota"; store = "local"; device = "d"; jobs = { a = {\n'
+                    'plugin = "exec"; every = "1h"; worst_case = "1m"; params = { x = 1; }; }; };\n')
+    done = subprocess.run([installed / "usr/sbin/rotad", "--check", "--root", installed, "-c", "/srv/own.conf"],
+                          text=True, timeout=60, capture_output=True)
+    assert done.returncode == 78
+    # It is the description that says so: a guard was there to read it.
+    assert "plugin 'exec' has no parameter 'x'" in done.stderr, done.stderr
+
+
 def test_a_configuration_that_is_there_stays(tmp_path):
     conf = tmp_path / "etc/rota/rotad.conf"
     conf.parent.mkdir(parents=True)

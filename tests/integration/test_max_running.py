@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """max_running: a device that is full waits, or leaves the turn to one that is not."""
-from fleet import ONCE, SHORT
+from fleet import ONCE, SHORT, now_ms, wait_for
 
 JOBS = ("a", "b", "c", "d", "e")
 
@@ -61,3 +61,21 @@ def test_a_full_device_leaves_turns_to_others(fleet):
     for job in JOBS:
         first.wait_line(f"{job}: turn of .* is settled")
     assert sorted(entry.job for entry in fleet.entries("begin")) == sorted((*JOBS, "long"))
+
+
+def test_a_turn_that_found_no_slot_in_time_says_so(fleet):
+    gate = fleet.folder / "open"
+    fleet.make_due("long")
+    jobs = {"long": {"plugin": "exec", "worst_case": "60s", **ONCE,
+                     **fleet.body("long", f"while ! [ -e {gate} ]; do sleep 0.05; done")}}
+    device = fleet.device(jobs, max_running=1).start()
+    fleet.wait_entry("begin", "long")
+    brief = {**SHORT, "every": "5s", "catch_up": "0s", "splay": "0s", "first": "now"}
+    device.write({**jobs, "brief": {**brief, **fleet.body("brief")}}, max_running=1)
+    device.signal(1)
+    device.wait_line("brief: .* -> NO_SLOT", 10)
+    # Later than catch_up and the second that each question may be late.
+    wait_for(lambda: 2500 < now_ms() % 5000 < 3500, 10, "it is too late for the turn")
+    gate.touch()
+    device.wait_line(r"^brief: the turn of .* is more than catch_up \(0s\) late and is left out: "
+                     r"no slot was free \(max_running\)$")

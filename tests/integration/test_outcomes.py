@@ -43,10 +43,11 @@ def test_nothing(fleet):
 def test_failed_is_tried_again_after_retry_delay_then_given_up(fleet):
     device = start(fleet, "echo 'no way out' >&2; note fails; exit 1", attempts=2,
                    retry_delay="700ms")
-    assert recorded(fleet, 2) == [("failed", "1", "no way out"), ("failed", "2", "no way out")]
-    device.wait_line(r"^report: failed after .*: no way out, turn of .*, attempt 1 of 2$")
+    assert recorded(fleet, 2) == [("failed", "1", "no way out (exit status 1)"),
+                                  ("failed", "2", "no way out (exit status 1)")]
+    device.wait_line(r"^report: failed after .*: no way out \(exit status 1\), turn of .*, attempt 1 of 2$")
     device.wait_line(r'^report: given up until .* after attempt 2 of 2; '
-                     r'last: failed, "no way out"$')
+                     r'last: failed, "no way out \(exit status 1\)"$')
     assert fleet.entries("begin")[1].at - fleet.entries("fails")[0].at >= 700
     assert fleet.claim("report")["state"] == "gave_up"
     assert fleet.lock("report") is None
@@ -54,10 +55,10 @@ def test_failed_is_tried_again_after_retry_delay_then_given_up(fleet):
 
 def test_refused_is_given_up_at_once(fleet):
     device = start(fleet, "echo 'no such account' >&2; exit 4", params={"refuse_exit": ["4"]})
-    assert recorded(fleet) == [("refused", "1", "no such account")]
-    device.wait_line(r"^report: refused after .*: no such account, turn of .*, attempt 1 of 3$")
+    assert recorded(fleet) == [("refused", "1", "no such account (exit status 4)")]
+    device.wait_line(r"^report: refused after .*: no such account \(exit status 4\), turn of .*, attempt 1 of 3$")
     device.wait_line(r'^report: given up until .*, since trying again cannot help: '
-                     r'"no such account"$')
+                     r'"no such account \(exit status 4\)"$')
     assert fleet.claim("report")["state"] == "gave_up"
     assert len(fleet.entries("begin")) == 1
 

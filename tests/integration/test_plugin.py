@@ -259,7 +259,11 @@ def test_exec_statuses(status, result):
     ended, _ = shell(f"echo why >&2; exit {status}",
                      params={"nothing_exit": ["3"], "refuse_exit": ["4", "5"]})
     assert (ended["how"], ended["result"]) == (h.RETURNED, result)
-    assert ended["detail"] == ("" if result in (h.SUCCEEDED, h.NOTHING) else "why")
+    assert ended["detail"] == ("" if result in (h.SUCCEEDED, h.NOTHING) else f"why (exit status {status})")
+
+
+def test_exec_that_said_nothing_has_its_status_as_the_reason():
+    assert shell("exit 3")[0]["detail"] == "exit status 3"
 
 
 def test_exec_death_by_signal():

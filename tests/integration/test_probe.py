@@ -14,6 +14,8 @@ PROMPT = 4
 
 CRASHED = "the plugin crashed while it was loaded and checked: killed by signal 6 (SIGABRT)"
 LATE = "the plugin was not loaded and checked within 5 s"
+TOO_MANY_LATE = ("the plugin is not checked for this job, since for 3 jobs before it that took more than 5 s; "
+                 "its check() must be quick")
 
 
 class Probed:
@@ -86,6 +88,17 @@ def test_one_of_three_hangs(probed, guard):
     assert probed.answers(guard, "good") == [[]]
     assert time.monotonic() - began < PROMPT
     assert probed.loads() == 2
+
+
+def test_all_of_a_file_hang(probed, guard):
+    """Each would keep all jobs of the device waiting: after three the others are told at once."""
+    assert probed.answers(guard, "good") == [[]]
+    for _ in range(3):
+        assert LATE in probed.answers(guard, "hang")[0][0]
+    began = time.monotonic()
+    assert probed.answers(guard, *["hang"] * 10, "good") == [[TOO_MANY_LATE]] * 11
+    assert time.monotonic() - began < PROMPT
+    assert not h.descendants(guard.process.pid)
 
 
 def test_state_of_one_job_is_unknown_to_the_next(probed, guard):

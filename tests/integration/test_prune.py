@@ -18,6 +18,14 @@ DAY = 86400
 NOW = time.time()
 
 
+@pytest.fixture(scope="module")
+def open_prune():
+    """A copy that any user may load, wherever the build lies."""
+    with tempfile.TemporaryDirectory(prefix="prune-") as path:
+        os.chmod(path, 0o755)
+        yield shutil.copy(PRUNE, path)
+
+
 @pytest.fixture
 def folder():
     """Its own, which a job of another user may enter."""
@@ -49,12 +57,12 @@ def names(folder):
     return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*"))
 
 
-def prune(folder, turn_ms=None, user=None, **params):
+def prune(folder, turn_ms=None, user=None, plugin=PRUNE, **params):
     """The run's end, and what was logged."""
     values = {"turn_ms": turn_ms or int(time.time() * 1000) + 1000}
     if user:
         values.update(switch_user=1, uid=user, gid=user)
-    ended, guard = h.run(PRUNE, {"path": str(folder), **params}, seconds=60, worst_case_ms=60000, **values)
+    ended, guard = h.run(plugin, {"path": str(folder), **params}, seconds=60, worst_case_ms=60000, **values)
     assert ended["how"] == h.RETURNED, ended
     return ended, [frame["text"] for frame in guard.frames if frame["type"] == h.LOG]
 
@@ -197,7 +205,7 @@ def test_a_link_named_by_the_operator_is_resolved(folder):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
-def test_a_link_on_the_way_that_is_somebody_elses(folder):
+def test_a_link_on_the_way_that_is_somebody_elses(folder, open_prune):
     """Who may write in a folder above it does not decide what root deletes."""
     nobody = 65534
     put(folder / "out" / "f", 9)
@@ -212,7 +220,7 @@ def test_a_link_on_the_way_that_is_somebody_elses(folder):
     assert (folder / "out" / "f").exists()
     # Their own job may follow it, and root's too where no link of theirs is on the way.
     os.chown(folder / "out", nobody, nobody)
-    assert prune(f"{path}/.", user=nobody, older_than="1d")[0]["result"] == h.SUCCEEDED
+    assert prune(f"{path}/.", user=nobody, plugin=open_prune, older_than="1d")[0]["result"] == h.SUCCEEDED
     put(folder / "out" / "f", 9)
     assert prune(f"{folder}/own/../out/", older_than="1d")[0]["result"] == h.SUCCEEDED
     (folder / "loop").symlink_to("loop")
@@ -277,7 +285,7 @@ def test_mounted_folders_are_left_alone(folder, mount):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
-def test_what_may_not_be_read_or_deleted(folder):
+def test_what_may_not_be_read_or_deleted(folder, open_prune):
     nobody = 65534
     put(folder / "t" / "closed" / "f", 9)
     put(folder / "t" / "readonly" / "f", 9)
@@ -285,12 +293,12 @@ def test_what_may_not_be_read_or_deleted(folder):
     os.chmod(folder / "t" / "closed", 0o700)
     os.chmod(folder / "t" / "readonly", 0o755)
     os.chown(folder / "t" / "mine", nobody, nobody)
-    ended, _ = prune(folder / "t", user=nobody, older_than="1d", recursive=True)
+    ended, _ = prune(folder / "t", user=nobody, plugin=open_prune, older_than="1d", recursive=True)
     assert ended["result"] == h.FAILED
     assert ended["detail"].startswith("freed 0 B: 1 file; 2 left alone, the first: ")
     assert ended["detail"].endswith(("closed: Permission denied", "readonly/f: Permission denied"))
     assert names(folder / "t") == ["closed", "closed/f", "mine", "readonly", "readonly/f"]
-    ended, _ = prune(folder / "t" / "closed", user=nobody, older_than="1d")
+    ended, _ = prune(folder / "t" / "closed", user=nobody, plugin=open_prune, older_than="1d")
     assert ended["result"] == h.FAILED and ended["detail"].endswith("closed: Permission denied")
 
 

@@ -33,6 +33,7 @@ KINDS = {
     "declined": rf"{AT}{JOB}: declined after {TOOK}.*, {TURN}",
     "taken over": rf"{AT}{JOB}: taken over from {DEVICE}, which stopped renewing {TOOK} ago; attempt [23] of 3$",
     "lease over": rf"{AT}{JOB}: taken over from {DEVICE}, whose lease has run out; attempt [23] of 3$",
+    "ready": rf"{AT}3 jobs; ready as {DEVICE}$",
     "device": rf"{AT}(?!{JOB}:)\S.*$",
     "first sight": rf"{AT}{JOB}: there is no record of it.*$",
     "killed": rf"^-- {DEVICE} is killed \(kill -9 \d+\) while it runs long_report$",
@@ -43,7 +44,7 @@ KINDS = {
     "end": r"^-- the end: all devices are asked to stop$",
     "summary": r"^-- \d+ turns: gate-1 \d+, gate-2 \d+, gate-3 \d+; done twice \d+, missing \d+$",
 }
-ORDER = ["title", "pids", "how to", "started", "killed", "taken over", "takeover", "again", "end", "summary"]
+ORDER = ["title", "pids", "how to", "ready", "started", "killed", "taken over", "takeover", "again", "end", "summary"]
 
 
 def kind_of(line):
@@ -57,6 +58,8 @@ def assert_shape(lines, order):
     kinds = [kind_of(line) for line in lines]
     strange = [line for line, kind in zip(lines, kinds) if kind is None]
     assert strange == []
+    seen = [line.split("  ", 1)[1].split(":")[0] for line, kind in zip(lines, kinds) if kind == "first sight"]
+    assert len(seen) == len(set(seen)), "each job's first sight is said once, not by each device"
     at = -1
     for name in order:
         assert name in kinds[at + 1:], f"no line '{name}' after line {at + 1} of:\n" + "\n".join(lines)
@@ -166,6 +169,31 @@ def test_lengths(text, ms):
     done = subprocess.run(["bash", "-c", '. "$1"; length_ms "$2"; echo "$length"', "test", QUICKSTART, text],
                           text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20)
     assert done.stdout == f"{ms}\n"
+
+
+@pytest.mark.parametrize("again, counted, said", [
+    ("5 passed in 2s", "95 0", False),
+    ("1 failed, 4 passed in 2s", "94 1", True),
+    ("2 failed, 1 passed, 2 errors in 2s", "91 4", True),
+    ("no tests ran", "90 5", True),
+])
+def test_what_passes_at_the_second_try_is_counted_once(tmp_path, again, counted, said):
+    """By a pytest that says what it is told to say, first of 95 tests, then of the five that failed."""
+    script = """. "$1"; here=$2; cd "$2"; mkdir -p build
+pytest_in() {
+    shift
+    case $* in
+        *--last-failed*) echo "$again"; [[ ! $again =~ failed|no ]] ;;
+        *) printf 'FAILED one\\n5 failed, 90 passed in 9s\\n'; return 1 ;;
+    esac
+}
+again=$3; run_pytest ci; echo "$passed $failed"
+"""
+    done = subprocess.run(["bash", "-c", script, "test", QUICKSTART, tmp_path, again], text=True, timeout=20,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.stdout.splitlines()[-1] == counted
+    assert ("failed again; all of it is in build/ci-pytest-again.log:" in done.stdout) == said
+    assert "90 passed" not in done.stdout
 
 
 def test_readme_shows_the_golden_shape():

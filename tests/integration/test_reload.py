@@ -37,6 +37,7 @@ def test_changed_added_removed(fleet):
     device.write(jobs, max_running=8)
     device.signal(signal.SIGHUP)
     device.wait_line("^reloaded: 4 jobs$")
+    before = len(turns(fleet, "same"))
     removed = len(turns(fleet, "removed"))
     fleet.wait_entry("begin", "added")
     fleet.wait_entry("anew", "changed")
@@ -46,7 +47,8 @@ def test_changed_added_removed(fleet):
     assert device.lines("removed: .* -> OFF")
     # Neither begun anew nor asked about out of its time.
     assert device.lines("(same|long): .* -> OFF") == []
-    assert_no_turn_left_out(turns(fleet, "same"))
+    # Four first runs at once may outlast a turn on a crowded machine; what the reload does comes after it.
+    assert_no_turn_left_out(turns(fleet, "same")[before:])
     fleet.wait_entry("end", "long")
     assert fleet.entries("begin", "long") == long
     assert [entry["outcome"] for entry in fleet.wait_history("long")] == ["succeeded"]
@@ -137,3 +139,16 @@ def test_what_needs_no_restart_before_the_first_job(fleet):
     device.wait_line("^reloaded: 1 job$")
     entries = fleet.wait_history("first")
     assert entries[0]["token"].partition(":")[0] == "renamed"
+
+
+def test_says_a_warning_once(fleet):
+    """A reload adds what is new, wherever the old now stands in the file."""
+    slow = {**TICK, "worst_case": "3s", **fleet.body("slow")}
+    device = fleet.device({"slow": slow}).start()
+    said = r"job '{}': worst_case is .*, longer than the period of .*are left out$"
+    first = device.wait_line(r"job 'slow': worst_case is ")
+    device.write({"added": dict(slow), "slow": slow})
+    device.signal(signal.SIGHUP)
+    device.wait_line(said.format("added"))
+    device.wait_line("^reloaded: 2 jobs$")
+    assert first and len(device.lines("job 'slow': worst_case is ")) == 1

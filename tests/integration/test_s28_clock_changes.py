@@ -31,6 +31,9 @@ def start_before(fleet, now):
 def wait_runs(fleet, *expected):
     """Exactly these runs, each recorded; then the devices stop."""
     wait_for(lambda: len(fleet.entries("end")) >= len(expected), 15, f"the runs of {expected}")
+    # A script that has written its end still has to exit: a stop before that would break it off.
+    for job, _ in expected:
+        fleet.wait_history(job, count=sum(name == job for name, _ in expected))
     for device in fleet.devices:
         assert device.stop() == 0
     found = sorted((entry.job, entry.turn) for entry in fleet.entries("begin"))

@@ -17,6 +17,7 @@ def test_s52_the_other_five_run(fleet):
     jobs = jobs_of(fleet)
     fleet.make_due(*jobs)
     device = fleet.device(jobs).start()
+    device.wait_line("^6 jobs; ready as gate-1$")
     for job in jobs:
         fleet.wait_entry("begin", job)
     jobs["job4"] = {**jobs["job4"], "plugin": "exce"}
@@ -34,6 +35,7 @@ def test_s52_the_other_five_run(fleet):
         notify.wait_for(r"^STATUS=6 jobs, 1 invalid \(job4\)", 10)
         device.wait_line(rf"^job4 is invalid, the other 5 jobs run: {device.conf}:\d+: "
                          r".*did you mean 'exec'\?")
+        device.wait_line("^5 of 6 jobs run here; ready as gate-1$")
         for job in set(jobs) - {"job4"}:
             fleet.wait_entry("begin", job, count=runs[job] + 1)
     assert len(fleet.entries("begin", "job4")) == runs["job4"]

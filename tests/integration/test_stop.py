@@ -7,7 +7,7 @@ from fleet import ONCE, RENEWED, SLOWNESS, is_alive, wait_for
 
 KIND = {**RENEWED, **ONCE, "lease": "6s"}
 NEEDS_A_SECOND = """
-trap 'note asked; sleep 1; note over; exit 0' TERM
+trap 'trap "" TERM; note asked; sleep 1; note over; exit 0' TERM
 sleep 60 & wait
 """
 DEAF = """
@@ -35,6 +35,7 @@ def test_worker_is_asked_then_reaped_then_the_lock_is_released(fleet):
     assert device.ended() == 0
     entry, = fleet.history("report")
     assert (entry["outcome"], entry["held"]) == ("declined", "1")
+    assert entry["detail"] == "rotad stops, or the job was removed"
     # No attempt is counted, and any other device may take it from now on.
     assert fleet.claim("report")["attempt"] == "0"
     fleet.device({"report": {**KIND, "stop_grace": "2s", **fleet.body("report")}}).start()

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """`enabled` and `devices`: which devices take a job's turns, and what they say of the others'."""
 import signal
+import subprocess
+
+import pytest
 
 from fleet import SHORT
 from notify import NotifySocket
@@ -63,3 +66,35 @@ def test_both_follow_a_reload(fleet):
     gates = len(fleet.runs("gates"))
     fleet.wait_entry("end", "off", count=3)
     assert len(fleet.runs("gates")) == gates
+
+
+def has_hosts():
+    return subprocess.run(["unshare", "--uts", "true"], capture_output=True, check=False).returncode == 0
+
+
+def test_a_new_host_name_counts_from_the_next_start(fleet):
+    """Until then the fleet sees the old one, and patterns are for what it sees."""
+    if not has_hosts():
+        pytest.skip("no host name of our own here")
+    fleet.make_due("gates", "roofs")
+    fleet.enter = ["unshare", "--uts", "sh", "-c", 'hostname gate-1; exec "$@"', "sh"]
+    jobs = {"gates": {**TICK, "devices": ["gate-1"], **fleet.body("gates")},
+            "roofs": {**TICK, "devices": ["roof"], **fleet.body("roofs")}}
+    device = fleet.device(jobs, device="%H").start()
+    fleet.wait_entry("end", "gates")
+    subprocess.run(["nsenter", "--target", str(device.pid), "--uts", "hostname", "roof"], check=True)
+    # Plugins of jobs that are not for this device are not looked for.
+    jobs["roofs"]["plugin"] = "nowhere"
+    device.write(jobs)
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: 2 jobs$")
+    fleet.wait_entry("end", "gates", count=len(fleet.entries("end", "gates")) + 2)
+    assert runners(fleet, "gates") == {"gate-1"} and fleet.runs("roofs") == []
+
+    jobs["roofs"]["plugin"] = "exec"
+    device.write(jobs)
+    assert device.stop() == 0
+    fleet.enter[4] = 'hostname roof; exec "$@"'
+    device.start()
+    fleet.wait_entry("end", "roofs")
+    assert runners(fleet, "roofs") == {"roof"}
