@@ -6,11 +6,11 @@ import signal
 
 import pytest
 
-from fleet import ONCE, RENEWED, SHORT, is_alive, wait_for
+from fleet import ONCE, RENEWED, SANITIZED, SHORT, is_alive, wait_for
 from guard_harness import PLUGINS, compile_plugin
 from notify import NotifySocket
 
-INTERVAL = 1.0
+INTERVAL = 2.0 if SANITIZED else 1.0
 
 
 @pytest.fixture
