@@ -67,7 +67,7 @@ def test_hanging_plugin_does_not_stop_the_pings(fleet, notify):
     notify.wait_for("^READY=1$", 2)
     fleet.wait_entry("end", "report", within=20)
     device.wait_line("^hangs is invalid, the other 1 job runs: .*")
-    assert len(notify.pings()) >= 8  # a plugin has 5 s in a probe
+    assert len(notify.pings()) >= 4 / (INTERVAL / 2)  # a plugin has 5 s in a probe
     check_pings(notify, 0, 10)
 
 
