@@ -17,10 +17,12 @@
  * zeros alone is what images are given to have none. */
 static bool read_id(const char *path, size_t least, char buf[IDENTITY_SIZE])
 {
-    CLEANUP_FCLOSE FILE *f = fopen(path, "re");
+    FILE *f = fopen(path, "re");
 
     if (!f || !fgets(buf, IDENTITY_SIZE, f))
         buf[0] = '\0';
+    if (f)
+        fclose(f);
     buf[strspn(buf, "0123456789abcdef")] = '\0';
     if (strlen(buf) < least || buf[strspn(buf, "0")] == '\0')
         buf[0] = '\0';

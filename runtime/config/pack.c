@@ -83,7 +83,7 @@ static int collect_texts(struct config *c, struct texts *ret_texts)
     const char *last = NULL;
 
     note_jobs(&t, c);
-    t.places = calloc(t.count, sizeof(*t.places));
+    t.places = calloc(t.count + 1, sizeof(*t.places));
     if (!t.places)
         return -ENOMEM;
     note_jobs(&t, c);
@@ -156,10 +156,8 @@ static void put_arrays_of_job(struct arrays *a, struct job_config *job)
     put_array(a, &job->param_lines, job->param_count * sizeof(*job->param_lines));
 }
 
-static size_t put_arrays(struct config *c, char *block)
+static size_t put_arrays(struct config *c, struct arrays a)
 {
-    struct arrays a = { .block = block };
-
     for (size_t i = 0; i < c->job_count; i++)
         put_arrays_of_job(&a, &c->jobs[i]);
     return a.bytes;
@@ -175,12 +173,12 @@ int pack_jobs(struct config *c)
         return 0;
     if (collect_texts(c, &texts) < 0)
         return -ENOMEM;
-    array_bytes = put_arrays(c, NULL);
+    array_bytes = put_arrays(c, (struct arrays){ 0 });
     block = malloc(array_bytes + texts.bytes);
     if (block) {
         /* The texts first: some of the places are in arrays that move. */
         move_texts(&texts, block + array_bytes);
-        put_arrays(c, block);
+        put_arrays(c, (struct arrays){ .block = block });
         for (size_t i = 0; i < c->job_count; i++)
             job_point_to_names(&c->jobs[i]);
         c->job_block = block;

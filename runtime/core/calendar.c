@@ -12,7 +12,7 @@
 #define ALL_HOURS UINT32_C(0xffffff)
 /* The longest that an expression waits is 40 years, for a February 29 of one weekday around a
  * century without leap day; and one may fall into a gap of a day. */
-#define HORIZON_S (81 * 366 * DATE_DAY_S)
+#define HORIZON_S (DATE_DAY_S * 366 * 81)
 #define CYCLE_S (DATE_CYCLE_DAYS * DATE_DAY_S)
 
 /* A part of the time line in which local time is Unix time + offset. */

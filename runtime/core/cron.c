@@ -184,7 +184,7 @@ int64_t cron_last(const struct cron *c, int64_t from, int64_t end)
 static int64_t minutes_before(const struct cron *c, int minute)
 {
     int hour = minute / HOUR_MINUTES;
-    int64_t count = count_bits(c->hours & bits_below(hour)) * count_bits(c->minutes);
+    int64_t count = (int64_t)count_bits(c->hours & bits_below(hour)) * count_bits(c->minutes);
 
     if (c->hours >> hour & 1)
         count += count_bits(c->minutes & bits_below(minute % HOUR_MINUTES));

@@ -32,7 +32,7 @@ struct date date_of(int64_t day)
     rest -= years * YEAR_DAYS;
     months = (5 * rest + 2) / 153;
     return (struct date){
-        .year = cycle * DATE_CYCLE_YEARS + centuries * 100 + fours * 4 + years + (months >= 10),
+        .year = cycle * DATE_CYCLE_YEARS + (centuries * 100 + fours * 4 + years) + (months >= 10),
         .month = months < 10 ? months + 3 : months - 9,
         .day = rest - days_before(months) + 1,
     };
@@ -49,8 +49,8 @@ int64_t date_month(int64_t year, int month)
         year--;
     cycle = date_floor(year, DATE_CYCLE_YEARS);
     rest = (int32_t)(year - cycle * DATE_CYCLE_YEARS);
-    return CYCLE_BEGINS + cycle * DATE_CYCLE_DAYS + rest * YEAR_DAYS + rest / 4 - rest / 100 +
-           days_before(months);
+    return CYCLE_BEGINS + cycle * DATE_CYCLE_DAYS + (int64_t)rest * YEAR_DAYS + rest / 4 -
+           rest / 100 + days_before(months);
 }
 
 bool date_is_leap(int64_t year)

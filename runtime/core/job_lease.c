@@ -45,8 +45,10 @@ static void count_missed(struct job *j, uint64_t turns)
 
 void job_aim_at(struct job *j, struct wall turn)
 {
-    if (turn.ms == j->turn.ms)
+    if (turn.ms == j->turn.ms) {
+        j->newest = turn; /* which may lie behind, after the clock was set back */
         return;
+    }
     if (j->unheard)
         count_missed(j, (uint64_t)job_count_since(j, turn));
     j->turn = j->newest = turn;

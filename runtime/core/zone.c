@@ -202,7 +202,7 @@ int32_t zone_offset(const struct zone *zone, int64_t at, int64_t *ret_from, int6
 int64_t zone_repeats_from(const struct zone *zone)
 {
     /* Two years hold the two stretches before, whatever the rule. */
-    const int64_t two_years = 2 * 366 * DATE_DAY_S;
+    const int64_t two_years = DATE_DAY_S * 366 * 2;
 
     if (!zone || !zone->has_rule)
         return ZONE_NEVER;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -388,6 +389,7 @@ static int check_neighbour(const char *path, struct plugin *p, struct problems *
                *name = p->contract.name;
     char other[PATH_MAX];
 
+    assert(name); /* a description without one was refused */
     if (strlen(file) == strlen(name) + strlen(SUFFIX) && strncmp(file, name, strlen(name)) == 0)
         return 0;
     if (!text_format(other, sizeof(other), "%.*s%s.so", (int)(file - path), path, name) ||
@@ -415,8 +417,10 @@ int description_load(const char *path, struct plugin *ret_plugin, struct problem
         problems_add(problems, -1, "%s is no regular file", path);
     else if (r < 0)
         problems_add(problems, -1, "%s: %s", path, strerror(-r));
-    if (text)
-        r = description_parse(text, length, path, &plugin, problems);
+    if (r < 0)
+        return r;
+    assert(text);
+    r = description_parse(text, length, path, &plugin, problems);
     if (r == 0)
         r = check_neighbour(path, &plugin, problems);
     if (r == 0)

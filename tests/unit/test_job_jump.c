@@ -264,6 +264,26 @@ static void test_ahead_and_back_while_it_runs(void **state)
     bench_done(&b);
 }
 
+/* Back and ahead while an answer is waited for: the same turn is the newest again, and nothing is
+ * to be done until the next. */
+static void test_back_and_ahead_while_it_asks(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    jump(&b, -HOUR_MS);
+    jump(&b, HOUR_MS);
+    bench_pass(&b, SECOND_MS);
+    assert_int_equal(b.job.state, JOB_ASKING);
+    assert_true(b.job.armed.ms > b.now.ms);
+    bench_refuse(&b, ACQUIRE_DONE, 0, "");
+    bench_done(&b);
+}
+
 /* Back by half an hour only: half an hour of turns has still been led over, and runs no more. */
 static void test_ahead_and_half_back(void **state)
 {
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_back_while_it_watches),
         cmocka_unit_test(test_back_while_it_waits_for_a_slot),
         cmocka_unit_test(test_ahead_and_back_while_it_runs),
+        cmocka_unit_test(test_back_and_ahead_while_it_asks),
         cmocka_unit_test(test_ahead_and_half_back),
         cmocka_unit_test(test_turns_that_fell_due_meanwhile),
         cmocka_unit_test(test_missed_turns),
