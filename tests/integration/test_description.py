@@ -8,6 +8,7 @@ from pathlib import Path
 
 import guard_harness as h
 import pytest
+from fleet import SANITIZED
 from guard_harness import GUARD, Guard
 
 SHIPPED = sorted((h.BUILD / "plugins").glob("*.so"))
@@ -67,6 +68,7 @@ def of_parameters(answer):
     return {key: value for key, value in answer.items() if key != "errors"}, answer["errors"]
 
 
+@pytest.mark.skipif(SANITIZED, reason="a guard for each of 500 questions; the unit test reads descriptions sanitized")
 @pytest.mark.parametrize("name", ["typed", *[path.stem for path in SHIPPED]])
 def test_same_answers_as_the_plugin(name, folder, typed, prober):
     plugin = typed if name == "typed" else h.BUILD / "plugins" / f"{name}.so"
