@@ -24,6 +24,18 @@ bool text_equal(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
+bool text_same(const char *a, const char *b)
+{
+    return a == b || text_equal(a, b);
+}
+
+bool text_ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
 bool text_format(char *dst, size_t size, const char *format, ...)
 {
     va_list args;

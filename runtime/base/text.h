@@ -10,6 +10,9 @@
 bool text_copy(char *dst, size_t size, const char *src);
 /* Both there and the same; NULL equals nothing. */
 bool text_equal(const char *a, const char *b);
+/* The same, or neither is there. */
+bool text_same(const char *a, const char *b);
+bool text_ends_with(const char *text, const char *end);
 /* snprintf that always ends dst; false where it had to cut. */
 bool text_format(char *dst, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

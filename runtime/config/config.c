@@ -87,16 +87,11 @@ const char *config_job_probe_path(const struct config *c, const struct job_confi
     return c->described ? job->description : job->plugin_path;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || text_equal(a, b);
-}
-
 /* The fingerprints tell what no key does: that the rules of a zone are others than they were. */
 bool config_job_equal(const struct job_config *a, const struct job_config *b)
 {
     return strcmp(a->name, b->name) == 0 && a->invalid == b->invalid &&
-           same_text(a->plugin_path, b->plugin_path) &&
+           text_same(a->plugin_path, b->plugin_path) &&
            strcmp(a->spec.fingerprint, b->spec.fingerprint) == 0 &&
            !group_difference(schema_group(SCHEMA_JOB), a, b, 0);
 }
@@ -110,9 +105,9 @@ const char *config_fixed_change(const struct config *a, const struct config *b)
         k = group_difference(schema_group(SCHEMA_REDIS), &a->redis, &b->redis, 0);
     if (k)
         return k->path;
-    if (!same_text(a->device_written, b->device_written) && !same_text(a->device, b->device))
+    if (!text_same(a->device_written, b->device_written) && !text_same(a->device, b->device))
         return "device";
-    if (a->device_file && !same_text(a->device, b->device))
+    if (a->device_file && !text_same(a->device, b->device))
         return "device_file";
-    return same_text(a->redis.password, b->redis.password) ? NULL : "redis.password_file";
+    return text_same(a->redis.password, b->redis.password) ? NULL : "redis.password_file";
 }

@@ -30,11 +30,9 @@ static void collect_folder(struct reading *r, const char *folder, struct candida
     const struct dirent *e;
 
     while (d && c->count < CANDIDATES_MAX && (e = readdir(d))) {
-        size_t length = strlen(e->d_name);
-
-        if (length <= strlen(SUFFIX) || strcmp(e->d_name + length - strlen(SUFFIX), SUFFIX) != 0)
+        if (!text_ends_with(e->d_name, SUFFIX))
             continue;
-        c->names[c->count] = strndup(e->d_name, length - strlen(SUFFIX));
+        c->names[c->count] = strndup(e->d_name, strlen(e->d_name) - strlen(SUFFIX));
         if (c->names[c->count])
             c->count++;
         else
@@ -99,27 +97,20 @@ static bool is_first_of_plugin(const struct config *c, const struct job_config *
     return true;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-
-    return length > tail && strcmp(text + length - tail, end) == 0;
-}
-
 /* Sets the description beside the plugin, which on the device is `named`; warns where there is
  * none, once a plugin. Below a root its links are resolved already, and by its name alone the guard
  * knows what it is not to load. */
 static void find_description(struct reading *r, int line, const char *named)
 {
     size_t length = strlen(named), suffix = strlen(SUFFIX);
-    bool ends = ends_with(named, SUFFIX);
+    bool ends = text_ends_with(named, SUFFIX);
     CLEANUP_FREE char *on_device =
         text_print("%.*s" DESCRIPTION_SUFFIX, (int)(ends ? length - suffix : length), named);
     char *path = on_device ? reading_path(r, on_device) : NULL;
 
     if (!path) {
         r->no_memory = true;
-    } else if (!ends_with(path, DESCRIPTION_SUFFIX)) {
+    } else if (!text_ends_with(path, DESCRIPTION_SUFFIX)) {
         reading_problem(r, PROBLEM_ERROR, line,
                         "plugin '%s': %s is a link to %s; write a link to a file whose name ends "
                         "in " DESCRIPTION_SUFFIX ", or the description itself",

@@ -17,10 +17,7 @@ static const char *const places[] = { "/usr/lib/rota/jobs.d", "/etc/rota/jobs.d"
 
 static bool is_conf(const char *name)
 {
-    size_t length = strlen(name);
-
-    return name[0] != '.' && length > strlen(SUFFIX) &&
-           strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0;
+    return name[0] != '.' && text_ends_with(name, SUFFIX);
 }
 
 static struct source *find(struct sources *s, const char *name)

@@ -16,9 +16,7 @@
 
 bool description_is_named(const char *path)
 {
-    size_t length = strlen(path);
-
-    return length > strlen(SUFFIX) && strcmp(path + length - strlen(SUFFIX), SUFFIX) == 0;
+    return text_ends_with(path, SUFFIX);
 }
 
 struct reader {

@@ -49,19 +49,14 @@ int probe_file_init(struct probe_file *f, const struct frame *question, bool loo
     return 0;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 bool probe_file_is_of(const struct probe_file *f, const struct message_probe *question)
 {
     const struct message_probe *key = &f->key;
 
-    return is_same_text(key->plugin_path, question->plugin_path) &&
+    return text_same(key->plugin_path, question->plugin_path) &&
            key->switch_user == question->switch_user && key->uid == question->uid &&
-           key->gid == question->gid && is_same_text(key->user, question->user) &&
-           is_same_text(key->home, question->home);
+           key->gid == question->gid && text_same(key->user, question->user) &&
+           text_same(key->home, question->home);
 }
 
 static bool has_ended(pid_t child)

@@ -202,13 +202,6 @@ void manager_done(struct manager *m)
     free(m->generation);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 /* The first mistake of an invalid job is said with the job's state, not twice. The problem's text
  * begins "job 'NAME': ", the job's own reason with the place instead. */
 static bool is_told_with_job(const struct config *c, const struct problem *p)
@@ -221,7 +214,7 @@ static bool is_told_with_job(const struct config *c, const struct problem *p)
             continue;
         text_format(start, sizeof start, "job '%s': ", job->name);
         if (strncmp(p->text, start, strlen(start)) == 0 &&
-            ends_with(job->invalid_why, p->text + strlen(start)))
+            text_ends_with(job->invalid_why, p->text + strlen(start)))
             return true;
     }
     return false;

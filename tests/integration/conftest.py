@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: MIT
+import os
+import pathlib
+import tempfile
+
 import pytest
 
+import guard_harness
 from fault_proxy import FaultProxy
 from fleet import SANITIZED, Fleet
 from redis_server import RedisServer
 from resp import SENT_SCRIPTS
+from script_job import job, server  # noqa: F401 (fixtures)
+from store_harness import drive, fake  # noqa: F401 (fixtures)
 
 
 # These run no code of ours, or what another build has shown already: nothing for a sanitizer to find.
-collect_ignore = ["test_scripts.py", "test_fake_server.py", "test_fault_proxy.py", "test_quickstart.py",
-                  "test_install.py", "test_calendar_oracle.py"] if SANITIZED else []
+collect_ignore = ["test_scripts.py", "test_scripts_run.py", "test_fake_server.py", "test_fault_proxy.py",
+                  "test_quickstart.py", "test_install.py", "test_calendar_oracle.py"] if SANITIZED else []
 
 # More than 15 s each on a quiet machine, the longest first.
 LONGEST = (
@@ -33,6 +40,28 @@ def pytest_collection_modifyitems(items):
         return (item.get_closest_marker("long") is None,
                 LONGEST.index(name) if name in LONGEST else len(LONGEST))
     items.sort(key=place)
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """For plugins: any user may read it, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as path:
+        os.chmod(path, 0o755)
+        yield pathlib.Path(path)
+
+
+@pytest.fixture(scope="module")
+def typed(folder):
+    return guard_harness.compile_plugin(folder, guard_harness.PLUGINS / "typed.c")
+
+
+@pytest.fixture(scope="module")
+def prober():
+    """One guard for many questions, as the supervisor has it."""
+    with guard_harness.Guard("--probe") as guard:
+        yield guard
+        guard.close()
+        assert guard.process.wait(5) == 0
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 import os
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 
 import guard_harness as h
 import pytest
 from fleet import SANITIZED
-from guard_harness import GUARD, Guard
+from guard_harness import GUARD
 
 SHIPPED = sorted((h.BUILD / "plugins").glob("*.so"))
 
@@ -33,26 +32,6 @@ def describe(plugin, folder):
     path = Path(folder) / f"{Path(plugin).stem}.description"
     path.write_text(out.stdout)
     return path
-
-
-@pytest.fixture(scope="module")
-def folder():
-    with tempfile.TemporaryDirectory() as path:
-        os.chmod(path, 0o755)
-        yield path
-
-
-@pytest.fixture(scope="module")
-def typed(folder):
-    return h.compile_plugin(folder, h.PLUGINS / "typed.c")
-
-
-@pytest.fixture(scope="module")
-def prober():
-    with Guard("--probe") as guard:
-        yield guard
-        guard.close()
-        assert guard.process.wait(5) == 0
 
 
 def cases(base):

@@ -14,7 +14,7 @@ from fleet import ONCE, RENEWED, SHORT, SLOWNESS, Fleet, wait_for
 from notify import NotifySocket
 from redis_server import free_port
 from resp import encode, error
-from test_store import A, Driver
+from store_harness import A, Driver
 
 Row = collections.namedtuple("Row", "text fault closes words")
 READONLY = "READONLY You can't write against a read only replica."

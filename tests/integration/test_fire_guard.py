@@ -6,7 +6,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -17,14 +16,6 @@ from guard_harness import Guard
 
 not_sanitized = pytest.mark.skipif(h.SANITIZED, reason="a sanitizer has needs of its own")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-@pytest.fixture(scope="module")
-def folder():
-    """Not pytest's own, which are closed to other users."""
-    with tempfile.TemporaryDirectory() as path:
-        os.chmod(path, 0o755)
-        yield Path(path)
 
 
 @pytest.fixture(scope="module")

@@ -5,34 +5,12 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 import guard_harness as h
 import pytest
 from guard_harness import EXEC, GUARD, Guard, run
-
-
-@pytest.fixture(scope="module")
-def folder():
-    with tempfile.TemporaryDirectory() as path:
-        os.chmod(path, 0o755)
-        yield path
-
-
-@pytest.fixture(scope="module")
-def typed(folder):
-    return h.compile_plugin(folder, h.PLUGINS / "typed.c")
-
-
-@pytest.fixture(scope="module")
-def prober():
-    """One guard for many questions, as the supervisor has it."""
-    with Guard("--probe") as guard:
-        yield guard
-        guard.close()
-        assert guard.process.wait(5) == 0
 
 
 def broken(folder, kind):

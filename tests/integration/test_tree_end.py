@@ -3,23 +3,13 @@
 import os
 import signal
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 import guard_harness as h
 import pytest
-from guard_harness import EXEC, Guard, run
+from guard_harness import EXEC, Guard
 
 not_sanitized = pytest.mark.skipif(h.SANITIZED, reason="a sanitizer wants to be loaded first")
-
-
-@pytest.fixture(scope="module")
-def folder():
-    """In a folder of its own, since pytest's are closed to other users."""
-    with tempfile.TemporaryDirectory() as path:
-        os.chmod(path, 0o755)
-        yield Path(path)
 
 
 @pytest.fixture(scope="module")

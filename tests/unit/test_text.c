@@ -4,6 +4,17 @@
 #include "base/text.h"
 #include <string.h>
 
+static void test_same_and_ends_with(void **state)
+{
+    char other[] = "ab";
+
+    (void)state;
+    assert_true(text_same("ab", other) && text_same(NULL, NULL));
+    assert_false(text_same("ab", "a") || text_same("ab", NULL) || text_same(NULL, "ab"));
+    assert_true(text_ends_with("a.so", ".so") && text_ends_with(".so", ".so"));
+    assert_false(text_ends_with("a.sox", ".so") || text_ends_with("so", ".so"));
+}
+
 static void test_copy(void **state)
 {
     char buf[5] = "xxxx";
@@ -198,6 +209,7 @@ static void test_print(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_and_ends_with),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_format),

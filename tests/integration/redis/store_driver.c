@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * store_driver: the store on Redis under a test's hand. Requests come as lines on standard input,
- * what the store does goes out as lines of JSON. test_store.py is its user.
+ * what the store does goes out as lines of JSON. store_harness.py is its user.
  *
  *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=HOST PORT, more than once;
  * password= username= database= connect= command= min= max= keepalive= (ms) submit ID VERB
