@@ -135,6 +135,7 @@ def test_ready_at_once(many):
 
 def test_probes_come_after_ready(many):
     assert "plugins are being probed" in many.status_at_ready
+    assert many.guards > 0  # they are looked for from READY on
 
 
 def test_one_guard_a_plugin_file(many):
