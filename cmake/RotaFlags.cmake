@@ -57,9 +57,20 @@ rota_probe_compile(
   # assert() names files as the tree does, wherever it was built
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+# noseparate-code: else constants have segments of their own, each padded to the largest page that the
+# machine may have: 4 KiB on x86, 64 on 64-bit ARM. What it gives up is that constants can be executed,
+# never written: the code stays what it is.
 rota_probe_link(
-  -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,-z,pack-relative-relocs
+  -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
   -Wl,--as-needed -Wl,--gc-sections -Wl,--fatal-warnings)
+
+# Where small is asked for, smaller than -Os: gcc has it from 12 on.
+string(TOUPPER "CMAKE_C_FLAGS_${CMAKE_BUILD_TYPE}" flags)
+string(FIND "${${flags}}" "-Os" at)
+if(NOT at EQUAL -1)
+  set(ROTA_SMALL ON)
+  rota_probe_compile(-Oz)
+endif()
 
 if(ROTA_WERROR)
   target_compile_options(rota_flags INTERFACE -Werror)
