@@ -2,6 +2,7 @@
 #include "guard/host.h"
 #include "base/text.h"
 #include "guard/clock.h"
+#include "guard/life.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -77,9 +78,14 @@ static int64_t left_until(struct boot at)
     return left > 0 ? left : 0;
 }
 
+static struct boot overrun_at(struct host *h)
+{
+    return (struct boot){ atomic_load(&h->overrun_ms) };
+}
+
 static int64_t host_budget_left_ms(const struct rota_run *run)
 {
-    return left_until(host_of(run)->overrun_at);
+    return left_until(overrun_at(host_of(run)));
 }
 
 static int64_t host_lease_left_ms(const struct rota_run *run)
@@ -87,7 +93,7 @@ static int64_t host_lease_left_ms(const struct rota_run *run)
     struct host *h = host_of(run);
     struct boot deadline = { atomic_load(&h->deadline_ms) };
 
-    return left_until(boot_min(boot_add(deadline, -h->stop_grace_ms), h->overrun_at));
+    return left_until(boot_min(boot_add(deadline, -h->stop_grace_ms), overrun_at(h)));
 }
 
 static int host_should_stop(const struct rota_run *run)
@@ -97,7 +103,13 @@ static int host_should_stop(const struct rota_run *run)
 
 static void host_progress(const struct rota_run *run, double fraction, const char *text)
 {
-    host_of(run)->port.progress(fraction, text ? text : "");
+    struct host *h = host_of(run);
+    struct boot moved = life_extended(h->started, h->worst_case_ms, h->max_runtime_ms, clock_now());
+
+    h->port.progress(fraction, text ? text : "");
+    /* As the guard does when it hears of it, which is later. */
+    if (moved.ms > overrun_at(h).ms)
+        atomic_store(&h->overrun_ms, moved.ms);
 }
 
 static void host_log(const struct rota_run *run, int level, const char *text)

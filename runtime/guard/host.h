@@ -27,7 +27,9 @@ struct host {
     const struct params *params;
     struct host_port port;
     int64_t stop_grace_ms;
-    struct boot overrun_at;
+    struct boot started;
+    int64_t worst_case_ms, max_runtime_ms;
+    atomic_llong overrun_ms;        /* O: moved by progress, if it may be */
     atomic_llong deadline_ms;       /* D: moved by renewals */
     atomic_bool stopping;           /* SIGTERM came, or the stop pipe is readable */
     char fail_text[HOST_FAIL_SIZE]; /* under a lock: see host_fail_text() */

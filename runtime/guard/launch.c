@@ -58,7 +58,7 @@ static pid_t fork_worker(const struct message_start *start, const char *path, co
     struct worker_setup setup = {
         .start = start,
         .resolved_path = path,
-        .overrun_at = boot_add(started, start->worst_case_ms),
+        .started = started,
         .sandbox = {
             .parent = getpid(),
             .fds = { -1, p->out[1], p->err[1], p->socket[1], p->stop[0] },

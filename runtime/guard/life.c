@@ -30,6 +30,8 @@ void life_begin(struct life *l, const struct message_start *start, struct boot s
         .overrun_at = boot_add(started, start->worst_case_ms),
         .kill_at = BOOT_NEVER,
         .next_round = BOOT_NEVER,
+        .worst_case_ms = start->worst_case_ms,
+        .max_runtime_ms = start->max_runtime_ms,
         .grace_ms = start->stop_grace_ms,
         .margin_ms = start->margin_ms,
         .stop_pipe = stop_pipe,
@@ -45,6 +47,18 @@ bool life_extend(struct life *l, struct boot deadline)
         return false;
     l->deadline = deadline;
     return true;
+}
+
+struct boot life_extended(struct boot started, int64_t worst_case_ms, int64_t max_runtime_ms,
+                          struct boot now)
+{
+    return boot_min(boot_add(now, worst_case_ms), boot_add(started, max_runtime_ms));
+}
+
+void life_progress(struct life *l, struct boot now)
+{
+    l->overrun_at = boot_max(l->overrun_at,
+                             life_extended(l->started, l->worst_case_ms, l->max_runtime_ms, now));
 }
 
 static int signal_all(struct life *l, int signo)
@@ -162,13 +176,16 @@ static void begin_killing(struct life *l, struct boot now)
     /* Where it may: what forks for ever must not crowd out the one that ends it. */
     setpriority(PRIO_PROCESS, 0, -20);
     FAULT_POINT(guard_before_the_kill);
-    live = kill_once(l);
-    FAULT_POINT(guard_killed_once);
     l->phase = PHASE_KILLING;
-    if (l->worker_alive)
+    if (l->worker_alive) {
         l->killed = true;
-    else
-        l->leftovers = (uint32_t)live;
+    } else {
+        /* Before the first kill, by which a whole group may die at once, uncounted. */
+        live = signal_all(l, 0);
+        l->leftovers = live < 0 ? 0 : (uint32_t)live;
+    }
+    kill_once(l);
+    FAULT_POINT(guard_killed_once);
     reap(l, now);
     if (l->phase != PHASE_EMPTY)
         kill_rounds(l, now);

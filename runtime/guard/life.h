@@ -16,7 +16,7 @@ enum phase {
 struct life {
     enum phase phase;
     struct boot started, deadline, overrun_at, kill_at, next_round;
-    int64_t grace_ms, margin_ms;
+    int64_t worst_case_ms, max_runtime_ms, grace_ms, margin_ms;
     int stop_pipe; /* write end; -1 once it was used */
     pid_t worker;
     bool worker_alive;
@@ -35,6 +35,11 @@ void life_begin(struct life *l, const struct message_start *start, struct boot s
                 pid_t worker, int stop_pipe);
 /* A confirmed renewal. True where it moved D: only forward, and not once the stop has begun. */
 bool life_extend(struct life *l, struct boot deadline);
+/* O after a progress at `now`, as far as that may move it; before the first O where it may not. */
+struct boot life_extended(struct boot started, int64_t worst_case_ms, int64_t max_runtime_ms,
+                          struct boot now);
+/* The worker has told how far it is: with max_runtime that moves O, only forward. */
+void life_progress(struct life *l, struct boot now);
 /* S = now: asks the tree, which has the grace from here on. No effect once the stop has begun, or
  * the worker has ended: then life_advance() ends what is left. */
 void life_stop(struct life *l, enum ended_stop why, struct boot now);

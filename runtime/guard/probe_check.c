@@ -72,7 +72,7 @@ static void call_check(void)
     int result;
 
     describe_run(&job.host.run);
-    job.host.overrun_at = end;
+    atomic_store(&job.host.overrun_ms, end.ms);
     atomic_store(&job.host.deadline_ms, end.ms);
     host_init(&job.host, &job.params, &port);
     result = host_call(&job.host, contract->check, "check");

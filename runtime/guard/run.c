@@ -243,6 +243,12 @@ static void take_result(struct guard *g)
     FAULT_POINT(guard_took_the_result);
 }
 
+static void take_progress(struct guard *g, const struct message_progress *m, struct boot now)
+{
+    life_progress(&g->life, now);
+    report_progress(&g->report, m);
+}
+
 static void close_worker_socket(struct guard *g)
 {
     if (g->worker_socket >= 0)
@@ -263,7 +269,7 @@ static void read_worker(struct guard *g, struct boot now)
         if (type == MESSAGE_ENDED)
             take_result(g);
         else if (type == MESSAGE_PROGRESS && message_unpack_progress(&g->frame, &progress) == 0)
-            report_progress(&g->report, &progress);
+            take_progress(g, &progress, now);
         else if (type == MESSAGE_LOG && message_unpack_log(&g->frame, &line) == 0)
             report_log(&g->report, &line, now);
         else if (type == 0 || (type < 0 && type != -EBADMSG))

@@ -160,7 +160,10 @@ static void describe_run(const struct worker_setup *setup)
     h->run.purpose = start->purpose;
     h->run.stop_fd = WORKER_STOP;
     h->stop_grace_ms = start->stop_grace_ms;
-    h->overrun_at = setup->overrun_at;
+    h->started = setup->started;
+    h->worst_case_ms = start->worst_case_ms;
+    h->max_runtime_ms = start->max_runtime_ms;
+    atomic_store(&h->overrun_ms, boot_add(setup->started, start->worst_case_ms).ms);
     atomic_store(&h->deadline_ms, start->deadline.ms);
 }
 

@@ -8,7 +8,7 @@
 struct worker_setup {
     const struct message_start *start;
     const char *resolved_path; /* checked by loader_check_path() */
-    struct boot overrun_at;
+    struct boot started;
     struct sandbox sandbox; /* five descriptors: 0, stdout, stderr, the socket, the stop pipe */
 };
 

@@ -36,6 +36,10 @@ static const struct row start_rows[] = {
       .optional = true,
       .offset = offsetof(struct message_start, home) },
     { .tag = 18, .kind = ROW_U32, .offset = offsetof(struct message_start, output_lines) },
+    { .tag = 19,
+      .kind = ROW_I64,
+      .optional = true,
+      .offset = offsetof(struct message_start, max_runtime_ms) },
     { .kind = ROW_END },
 };
 

@@ -36,9 +36,11 @@ struct message_start {
     int64_t fence; /* 0: none */
     uint32_t attempt, attempts;
     int64_t worst_case_ms, stop_grace_ms, margin_ms;
-    struct boot deadline; /* D: before it the whole tree is gone */
-    uint32_t purpose;     /* ROTA_FOR_RUN ... of plugin.h */
-    bool switch_user;     /* to uid, gid, with no other groups */
+    int64_t max_runtime_ms; /* each progress moves O to worst_case after it, never past this after
+                               the start; 0: O stays */
+    struct boot deadline;   /* D: before it the whole tree is gone */
+    uint32_t purpose;       /* ROTA_FOR_RUN ... of plugin.h */
+    bool switch_user;       /* to uid, gid, with no other groups */
     uint32_t uid, gid;
     const char *user, *home; /* for USER, LOGNAME and HOME */
     uint32_t output_lines;

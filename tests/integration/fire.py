@@ -82,7 +82,7 @@ class LockWatch:
         def there():
             self.look()
             return condition()
-        return wait_for(there, within, what)
+        return wait_for(there, within, what, slowest=0.005)
 
 
 def use_guard(device, script=None):

@@ -30,7 +30,7 @@ ERROR_PARAM, ERROR_TEXT = 50, 51
 TAGS = {
     START: ["plugin_path", "job", "device", "turn_ms", "fence", "attempt", "attempts",
             "worst_case_ms", "stop_grace_ms", "margin_ms", "deadline", "purpose", "switch_user",
-            "uid", "gid", "user", "home", "output_lines"],
+            "uid", "gid", "user", "home", "output_lines", "max_runtime_ms"],
     DEADLINE: ["deadline"],
     STOP: ["reason"],
     PROBE: ["plugin_path", "job", "index", "switch_user", "uid", "gid", "user", "home"],

@@ -82,7 +82,7 @@ def play_stuck(fleet, seconds):
 
 @needs_freezer
 def test_stuck_for_30_seconds(fleet):
-    play_stuck(fleet, 20 if fire.SLOWNESS > 1 else 30)
+    play_stuck(fleet, 10 if fire.SLOWNESS > 1 else 30)
 
 
 @needs_freezer

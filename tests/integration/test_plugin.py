@@ -99,7 +99,7 @@ def test_constructor_that_closes_its_socket_and_waits(folder):
         guard.send(h.PROBE, plugin_path=str(again), job="x", index=0)
         left = h.wait_until(lambda: h.descendants(guard.process.pid), 4, "the mute probe")
         guard.close()
-        assert guard.process.wait(2) == 0
+        assert guard.process.wait(4) == 0
         assert not any(h.is_alive(pid) for pid in left)
 
 

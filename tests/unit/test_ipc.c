@@ -65,6 +65,7 @@ static const struct message_start start = {
     .worst_case_ms = 600000,
     .stop_grace_ms = 5000,
     .margin_ms = 600,
+    .max_runtime_ms = INT64_C(2400000),
     .deadline = { INT64_MAX },
     .purpose = 1,
     .switch_user = true,
@@ -112,6 +113,7 @@ static void test_start(void **state)
     assert_string_equal(m.user, "rota-job");
     assert_null(m.home);
     assert_int_equal(m.output_lines, 20);
+    assert_int_equal(m.max_runtime_ms, 2400000);
     check_params(m.params, m.param_count);
     message_free_params(m.params, m.param_count);
 }

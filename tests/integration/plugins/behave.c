@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,8 +54,12 @@ static void note_pid(const struct rota_run *r)
 /* A daemon by the book, which holds stdout open: two forks and a session of its own. */
 static void daemonise(const struct rota_run *r)
 {
-    if (fork() != 0)
+    pid_t first = fork();
+
+    if (first != 0) {
+        waitpid(first, NULL, 0);
         return;
+    }
     setsid();
     if (fork() != 0)
         _exit(0);
@@ -139,6 +144,31 @@ static int as_leaver(const struct rota_run *r)
 {
     daemonise(r);
     wait_for_lines(r, 1);
+    return ROTA_SUCCEEDED;
+}
+
+/* It leaves a process that reaps nothing, its dead child, and a number of others in that one's
+ * group. */
+static int as_litter(const struct rota_run *r)
+{
+    int64_t i, number = rota_integer(r, "number");
+    pid_t leader;
+
+    if (fork() == 0) {
+        if (fork() != 0)
+            hang();
+        setsid();
+        leader = getpid();
+        for (i = 0; i < number; i++)
+            if (fork() == 0) {
+                while (getppid() == leader)
+                    nap_ms(1);
+                note_pid(r);
+                hang();
+            }
+        _exit(0);
+    }
+    wait_for_lines(r, (int)number);
     return ROTA_SUCCEEDED;
 }
 
@@ -347,6 +377,21 @@ static int as_chatty(const struct rota_run *r)
     return ROTA_SUCCEEDED;
 }
 
+/* Tells how far it is for `number` ms, then no more. */
+static int as_steady(const struct rota_run *r)
+{
+    struct pollfd stop = { .fd = r->stop_fd, .events = POLLIN };
+    int64_t i, ms = rota_integer(r, "number");
+
+    for (i = 0; i < ms && !rota_should_stop(r); i += 20) {
+        rota_progress(r, (double)i / (double)ms, "on it");
+        usleep(20 * 1000);
+    }
+    printf("%lld\n", (long long)r->budget_left_ms(r));
+    poll(&stop, 1, -1);
+    return ROTA_SUCCEEDED;
+}
+
 static int as_clock(const struct rota_run *r)
 {
     printf("%lld %lld\n", (long long)r->lease_left_ms(r), (long long)r->budget_left_ms(r));
@@ -458,6 +503,7 @@ static const struct {
     { "flood", as_flood },
     { "long_line", as_long_line },
     { "chatty", as_chatty },
+    { "steady", as_steady },
     { "clock", as_clock },
     { "run", as_run },
     { "closer", as_closer },
@@ -466,6 +512,7 @@ static const struct {
     { "twins", as_twins },
     { "answer", as_answer },
     { "late_answer", as_late_answer },
+    { "litter", as_litter },
     { "failing", as_failing },
     { "crash", as_crash },
     { "exit", as_exit },
