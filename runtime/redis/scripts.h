@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * redis/scripts.h: the Lua scripts, embedded when rota is built (embed.cmake). */
+ * redis/scripts.h: the Lua scripts, embedded when rota is built (embed.cmake). They are kept
+ * packed, a quarter of their size: a body is sent only where the server has lost it. */
 #ifndef ROTA_REDIS_SCRIPTS_H
 #define ROTA_REDIS_SCRIPTS_H
 #include <stddef.h>
 
 struct redis_script {
-    const char *sha1; /* of the body, 40 lower-case hex digits: what EVALSHA asks for */
-    const char *body; /* ends in NUL, which body_len does not count */
-    size_t body_len;
+    const char *sha1;   /* of the body, 40 lower-case hex digits: what EVALSHA asks for */
+    size_t begin, size; /* where the body is in the text of all scripts */
 };
 
-extern const struct redis_script redis_script_acquire, redis_script_renew, redis_script_finish;
+extern const struct redis_script redis_script_acquire, redis_script_renew, redis_script_finish,
+    redis_script_seat_acquire, redis_script_seat_renew, redis_script_seat_finish,
+    redis_script_hello, redis_script_index, redis_script_config_get, redis_script_config_put,
+    redis_script_pause, redis_script_resume;
+
+/* The text of all scripts, packed. A byte below 128 is a byte of the text; plain ASCII is thus
+ * packed text too. A byte of 128 + N stands for REDIS_SCRIPTS_COPY_MIN + N bytes that the text has
+ * had before; how far back follows, from 1 on, 7 bits a byte, the highest first, each but the last
+ * with the eighth bit set. */
+#define REDIS_SCRIPTS_COPY_MIN 3
+#define REDIS_SCRIPTS_COPY_MAX (REDIS_SCRIPTS_COPY_MIN + 127)
+extern const unsigned char redis_scripts_packed[];
+
+/* The script's `size` bytes and a NUL, on the heap; the caller frees them. NULL: no memory. */
+char *redis_scripts_body(const struct redis_script *script);
 #endif
