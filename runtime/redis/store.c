@@ -39,6 +39,7 @@ static void free_sent(struct sent *sent)
     while (*at != sent)
         at = &(*at)->next;
     *at = sent->next;
+    redis_codec_done(&sent->command);
     free(sent);
 }
 
@@ -73,7 +74,8 @@ static bool send_body(struct sent *sent)
     if (sent->by_body || !sent->call || !sent->command.script)
         return false;
     sent->by_body = true;
-    redis_codec_use_body(&sent->command);
+    if (redis_codec_use_body(&sent->command) < 0)
+        return false;
     view = redis_codec_view(&sent->command);
     return redis_link_send(sent->store->link, &view, &sent->request) == 0;
 }
@@ -247,6 +249,11 @@ void redis_store_cancel(struct redis_store *s, struct store_call *call)
         if (sent->call == call)
             sent->call = NULL;
     call->state = CALL_IDLE;
+}
+
+void redis_store_expect(struct redis_store *s, const struct store_need *need)
+{
+    redis_link_expect(s->link, need);
 }
 
 bool redis_store_sound(const struct redis_store *s, struct boot now, int64_t slack_ms)

@@ -5,7 +5,10 @@
  * Every call is one command; replies come in order. A call without a whole reply within
  * command_timeout closes the connection (the next reply on it would answer the wrong question): it,
  * and all that were sent after it, get STORE_NO_ANSWER; calls not yet sent stay queued and are
- * composed when a connection is there again. */
+ * composed when a connection is there again.
+ *
+ * A connection that nobody needs for longer than idle_timeout is closed; see
+ * redis_store_expect(). */
 #ifndef ROTA_REDIS_STORE_H
 #define ROTA_REDIS_STORE_H
 #include "core/store.h"
@@ -32,11 +35,12 @@ struct redis_settings {
     int64_t connect_timeout_ms; /* for name, connection and login together */
     int64_t command_timeout_ms;
     int64_t backoff_min_ms, backoff_max_ms;
-    int64_t keepalive_ms; /* idle before TCP asks whether the peer is there; 0: never */
+    int64_t idle_timeout_ms; /* see redis_store_expect() */
+    int64_t keepalive_ms;    /* idle before TCP asks whether the peer is there; 0: never */
 };
 
 enum redis_link_state {
-    REDIS_LINK_IDLE, /* no connection, none wanted */
+    REDIS_LINK_IDLE, /* no connection, none wanted; FAULT_NONE: closed from here, or not tried on */
     REDIS_LINK_CONNECTING,
     REDIS_LINK_UP,
     REDIS_LINK_WAITING /* the last try failed; the next one is armed */
@@ -98,6 +102,12 @@ void redis_store_free(struct redis_store *s);
 void redis_store_submit(struct redis_store *s, struct store_call *call, bool urgent);
 /* Forgets a call: no answer comes, whatever arrives. Safe on an idle one. */
 void redis_store_cancel(struct redis_store *s, struct store_call *call);
+
+/* When the owner will need the connection, as it knows after each event; until it is first called,
+ * always. Where nothing is queued or in flight and need->next is further off than idle_timeout, the
+ * connection is closed, a moment later. It is opened command_timeout before need->watch; all other
+ * questions connect when they are asked, so that login and question are one flight. */
+void redis_store_expect(struct redis_store *s, const struct store_need *need);
 
 /* For the watchdog: false where something in flight or waiting has no timer, or a timer is overdue
  * by `slack_ms`. */

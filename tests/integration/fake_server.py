@@ -9,7 +9,8 @@
         server.rule("TIME", silence())
         server.rule("GREETING", b"...")                # said to who connects, unasked
 
-Without a rule the login is accepted, TIME is told, and everything else is an error that says so.
+Without a rule the login is accepted, TIME is told, hello and index are answered as to the only device of
+a fleet, and everything else is an error that says so.
 """
 import collections
 import pathlib
@@ -55,6 +56,17 @@ def recorded(words):
     return encode(["recorded", now_ms(), 1, 0])
 
 
+def hello(words):
+    """To a device that is alone in its fleet, and of whose jobs nothing is known."""
+    names = words[3 + int(words[2]) + 6].split()
+    return encode(["hello", now_ms(), 1, 0, 1, 0, 0, [0] * len(names), []])
+
+
+def indexed(words):
+    del words
+    return encode(["indexed", now_ms()])
+
+
 def told_time(words):
     del words
     seconds, micros = divmod(time.time_ns() // 1000, 1_000_000)
@@ -64,6 +76,9 @@ def told_time(words):
 def ok(words):
     del words
     return b"+OK\r\n"
+
+
+WITHOUT_RULE = {"CLIENT": ok, "AUTH": ok, "SELECT": ok, "TIME": told_time, "hello": hello, "index": indexed}
 
 
 # Answers that are no bytes: functions of the connection.
@@ -245,9 +260,7 @@ class FakeServer:
                 return rule.answer
         if kind == GREETING:
             return b""
-        if kind in ("CLIENT", "AUTH", "SELECT"):
-            return ok
-        return told_time if kind == "TIME" else error(f"ERR this server has no rule for {kind}")
+        return WITHOUT_RULE.get(kind) or error(f"ERR this server has no rule for {kind}")
 
     def _start(self, run):
         thread = threading.Thread(target=run, daemon=True)

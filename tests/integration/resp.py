@@ -7,6 +7,13 @@ import pathlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # As they are sent: runtime/redis/embed.cmake leaves comments out.
 SENT_SCRIPTS = pathlib.Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"), "runtime", "redis")
+
+
+def script_body(name):
+    """A script as it is embedded, and sent."""
+    return (SENT_SCRIPTS / f"{name}.lua").read_text(encoding="utf-8")
+
+
 KIND_OF_SHA = {hashlib.sha1(path.read_bytes()).hexdigest(): path.stem
                for path in SENT_SCRIPTS.glob("*.lua")}
 

@@ -9,7 +9,7 @@ from fake_server import (GREETING, FakeServer, closing, drip, endless, granted, 
                          renewed, resetting, silence)
 from fault_proxy import FaultProxy
 from fleet import wait_for
-from resp import SENT_SCRIPTS, error
+from resp import error, script_body
 
 TURN = 1_700_000_000_000
 
@@ -58,7 +58,7 @@ def test_scripts_have_their_answers(server):
         server.rule(kind, answer)
     with client_of(server) as client:
         def ask(kind):
-            return client.eval((SENT_SCRIPTS / f"{kind}.lua").read_text(), 1, "lock", "token", TURN)
+            return client.eval(script_body(kind), 1, "lock", "token", TURN)
         got = {kind: ask(kind) for kind in answers}
         assert (got["acquire"][0], got["acquire"][-1]) == ("acquired", TURN)
         assert (got["renew"][0], got["finish"][0]) == ("renewed", "recorded")

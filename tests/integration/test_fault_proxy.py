@@ -9,7 +9,7 @@ from cellular import ROUND_TRIP_SECONDS, cellular, namespace_that_drops
 from fault_proxy import (PASS, FaultProxy, answered, cut_reply, cut_request, late, lost_reply,
                          lost_request)
 from fleet import wait_for
-from resp import SENT_SCRIPTS, error, message_end
+from resp import error, message_end, script_body
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def client_of(proxy, timeout=0.3):
 
 
 def test_everything_passes_and_is_counted(proxy, client):
-    body = (SENT_SCRIPTS / "renew.lua").read_text()
+    body = script_body("renew")
     with pytest.raises(redis.ResponseError):
         client.eval(body, 0)
     with pytest.raises(redis.ResponseError):

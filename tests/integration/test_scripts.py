@@ -3,7 +3,7 @@
 import pytest
 import redis
 
-from script_job import A, B, FOREVER, Job, KEEP, LATE, LEASE, PERIOD, after, fill, grant, spoil
+from script_job import A, B, FOREVER, KEEP, LATE, LEASE, PERIOD, Job, after, fill, grant, spoil
 
 
 # The whole path.
@@ -34,7 +34,6 @@ def test_fingerprint_of_the_newest_attempt_is_kept(job):
 
 
 # Rule 1: everything is read before anything is written.
-
 
 @pytest.mark.parametrize("key", ["lock", "claim", "pause"])
 def test_rule_1_acquire_changes_nothing_where_a_key_has_a_wrong_type(job, key):
@@ -310,7 +309,7 @@ def test_rule_6_not_taken_back_after_another_attempt(job):
 
 def test_rule_7_a_new_job_that_asks_late_assumes_its_turn_done(job):
     turn = job.turn - LATE - 1000
-    word, _, done, why = job.acquire(turn=turn)
+    word, _, done, why, _ = job.acquire(turn=turn)
     assert (word, done, why) == ("done", turn, "assumed")
     assert job.acquire(B, turn=turn)[0:3:2] == ["done", turn]
     assert int(job.field("done")) == turn and job.redis.exists(job.lock) == 0
@@ -337,7 +336,7 @@ def test_rule_7_first_now_takes_a_turn_of_long_ago_after_one_lease(job):
 def test_rule_7_an_edited_schedule_that_asks_late_assumes_its_turn_done(job):
     turn = job.turn - LATE - 1000
     before = job.known().record()
-    word, _, done, why = job.acquire(turn=turn, schedule="s2")
+    word, _, done, why, _ = job.acquire(turn=turn, schedule="s2")
     assert (word, done, why) == ("done", turn, "assumed")
     record = job.record()
     assert int(record["done"]) == turn and record["schedules"] == "s2 s1"
@@ -470,11 +469,25 @@ def test_a_damaged_field_counts_as_nothing(job, field, rubbish):
 @pytest.mark.parametrize("field", ["turn", "done", "paused"])
 def test_rule_8_a_record_more_than_a_turn_ahead_becomes_the_asked_turn_done(job, field):
     job.known(**{field: job.turn + 1000 * PERIOD})
-    word, _, done, why = job.acquire()
+    word, _, done, why, _ = job.acquire()
     assert (word, done, why) == ("done", job.turn, "clock")
     assert int(job.field("turn")) == int(job.field("done")) == job.turn
     after(job, 5)
     grant(job, B, turn=job.turn + 1)
+
+
+@pytest.mark.parametrize("ahead", [1, 1000])
+def test_rule_8_who_is_early_voids_it_so_that_the_next_turn_is_not_spent_on_that(job, ahead):
+    job.known(done=job.turn + ahead * PERIOD - 5000)
+    word, _, _ = job.acquire(turn=job.turn + 30 * PERIOD)
+    assert word == "early"
+    if ahead == 1:
+        assert job.acquire()[0] == "done"
+        return
+    assert job.field("state") == "assumed" and int(job.field("done")) <= job.now()
+    turn = job.now() + 20
+    after(job, 25)
+    grant(job, B, turn=turn)
 
 
 def test_rule_8_a_record_less_than_a_turn_ahead_stands(job):

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from redis_server import free_port
-from resp import SENT_SCRIPTS
+from resp import script_body
 from store_harness import A, ACQUIRED, B, CLAIM, LOCK, element, make_known, now_ms
 
 
@@ -458,7 +458,7 @@ def test_bodies_that_the_socket_takes_in_parts_arrive_whole(drive, fake):
         assert peer.command()[0] == "EVALSHA"
     peer.send(b"+OK\r\n" + b"-NOSCRIPT\r\n" * len(names))
     assert driver.sound()
-    body = (SENT_SCRIPTS / "acquire.lua").read_text()
+    body = script_body("acquire")
     for _ in names:
         assert peer.command()[:2] == ["EVAL", body]
         peer.send(ACQUIRED)

@@ -6,13 +6,13 @@ local function int(x) return string.format('%.0f', x) end
 -- A field that somebody has damaged counts as 0, and harms nobody else.
 local function num(x)
   x = tonumber(x or 0)
-  return x and x >= 0 and x <= 9007199254740992 and math.floor(x) or 0
+  return x and x >= 0 and x < 2^53 and math.floor(x) or 0
 end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local left = redis.call('PTTL', lock)
 local holder = left ~= -2 and redis.call('GETRANGE', lock, 0, 127) or nil
-local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence')
+local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence', 'v')
 local c_turn, c_att, c_tok, c_state, c_fence = num(c[1]), num(c[2]), c[3] or '', c[4] or '', num(c[5])
 
 -- A run that was finished, or taken away by an operator, is not brought back by a renewal that comes late.
@@ -20,7 +20,9 @@ if c_tok == token and c_state ~= 'running' then return {'lost', now, 0, c_state}
 if holder ~= nil and holder ~= token then return {'lost', now, left, holder} end
 -- The key is ours, or gone. Gone: only if nobody has had a turn since.
 local other = c_state ~= 'blank' and c_state ~= 'assumed' and c_tok ~= token
-local newer = other and (c_turn > turn or (c_turn == turn and c_att >= att))
+-- A try that was given back was one all the same.
+local tries = c_att + ((c_state == 'declined' or c_state == 'unstarted') and 1 or 0)
+local newer = other and (c_turn > turn or (c_turn == turn and tries >= att))
 if holder == nil and newer then return {'lost', now, 0, c_tok} end
 if holder == token then
   redis.call('PEXPIRE', lock, ttl)                            -- not refused by a full Redis
@@ -29,7 +31,7 @@ else
   redis.call('SET', lock, token, 'PX', ttl)                   -- ... so that this one is accepted too
 end
 if c_tok ~= token and not newer then                          -- the record is gone or older: write it again
-  redis.call('HSET', claim, 'v', 1, 'turn', int(turn), 'attempt', int(att), 'token', token, 'state', 'running',
+  redis.call('HSET', claim, 'v', math.max(1, num(c[6])), 'turn', int(turn), 'attempt', int(att), 'token', token, 'state', 'running',
     'fence', int(math.max(fence, c_fence)), 'ttl', lease, 'started', '', 'ended', '', 'detail', '', 'held', '', 'retry', 0, 'delay', 0,
     'manual', '')
   redis.call('PEXPIRE', claim, keep)

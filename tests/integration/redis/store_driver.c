@@ -3,14 +3,18 @@
  * what the store does goes out as lines of JSON. store_harness.py is its user.
  *
  *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=HOST PORT, more than once;
- * password= username= database= connect= command= min= max= keepalive= (ms) submit ID VERB
+ * password= username= database= connect= command= min= max= keepalive= idle= (ms) submit ID VERB
  * KEY=VALUE... KEY: token turn next ttl attempts fence first attempt outcome covers detail clean
- * schedule; urgent=1; again=N: submits itself N times in answer(); cancels=ID: cancels that in
- * answer(); unwanted=1: compose() says no cancel ID, pending, sound MS   end of file ends it */
+ * schedule fingerprint version scope (device) seats stop lock_key device boot; hello: weight
+ * digest names (a comma between two); config_put: digest text, config_get: digest; pause: text for;
+ * resume: catch_up; urgent=1; again=N: submits itself N times in answer(); cancels=ID: cancels that
+ * in answer(); unwanted=1: compose() says no cancel ID, pending, sound MS, expect NEXT
+ * WATCH: ms from now, or "never", or "now" for a token that is out   end of file ends it */
 #include "base/text.h"
+#include "base/units.h"
 #include "redis/link.h"
 #include "redis/store.h"
-#include <ctype.h>
+#include "store_driver_print.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +31,8 @@
 struct driven {
     struct store_call call;
     char id[16], token[VALUE_SIZE], detail[VALUE_SIZE], cancels[16];
+    char device[VALUE_SIZE], boot[VALUE_SIZE], lock_key[VALUE_SIZE];
+    char digest[VALUE_SIZE], text[LINE_SIZE];
     struct job_spec job;
     struct store_request request;
     long again;
@@ -41,23 +47,6 @@ static struct {
     size_t line_len;
     bool inside; /* a submit() or cancel(): nothing may be called back from there */
 } driver;
-
-static void print_text(const char *key, const char *text)
-{
-    printf(",\"%s\":\"", key);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (isalnum(*c) || strchr(" {}()<>.,:;'/*@_+=-", *c))
-            putchar(*c);
-        else
-            printf("\\u%04x", *c);
-    }
-    putchar('"');
-}
-
-static void print_number(const char *key, int64_t number)
-{
-    printf(",\"%s\":%lld", key, (long long)number);
-}
 
 static void begin(const char *event)
 {
@@ -96,38 +85,6 @@ static void submit(struct driven *d)
     driver.inside = false;
 }
 
-static void print_acquire(const struct store_reply *reply)
-{
-    static const char *const names[] = {
-        [ACQUIRE_GRANTED] = "granted",     [ACQUIRE_SPARE] = "spare",   [ACQUIRE_HELD] = "held",
-        [ACQUIRE_DONE] = "done",           [ACQUIRE_PASSED] = "passed", [ACQUIRE_WAIT] = "wait",
-        [ACQUIRE_EXHAUSTED] = "exhausted", [ACQUIRE_PAUSED] = "paused", [ACQUIRE_EARLY] = "early",
-        [ACQUIRE_OVER] = "over",
-    };
-
-    print_text("answer", names[reply->acquire.answer]);
-    print_number("fence", (int64_t)reply->acquire.fence);
-    print_number("attempt", reply->acquire.attempt);
-    print_number("turn", reply->acquire.turn.ms);
-    print_number("left", reply->acquire.left_ms);
-    print_text("holder", reply->acquire.holder);
-    print_number("holder_turn", reply->acquire.holder_turn.ms);
-    print_number("watch", reply->acquire.watch);
-    print_text("why", reply->acquire.why);
-    print_number("first", reply->acquire.first);
-}
-
-static void print_renew(const struct store_reply *reply)
-{
-    static const char *const names[] = {
-        [RENEW_RENEWED] = "renewed", [RENEW_REGAINED] = "regained", [RENEW_LOST] = "lost"
-    };
-
-    print_text("answer", names[reply->renew.answer]);
-    print_number("left", reply->renew.left_ms);
-    print_text("why", reply->renew.why);
-}
-
 static void on_answer(struct store_call *call, const struct store_reply *reply)
 {
     static const char *const statuses[] = {
@@ -136,23 +93,15 @@ static void on_answer(struct store_call *call, const struct store_reply *reply)
     struct driven *d = (struct driven *)call;
 
     begin("answer");
-    print_text("id", d->id);
-    print_text("status", statuses[reply->status]);
-    print_number("sent", reply->sent.ms);
-    print_number("took", boot_between(reply->sent, reply->received));
-    print_text("fault", fault_name(reply->fault));
+    store_driver_text("id", d->id);
+    store_driver_text("status", statuses[reply->status]);
+    store_driver_number("sent", reply->sent.ms);
+    store_driver_number("took", boot_between(reply->sent, reply->received));
+    store_driver_text("fault", fault_name(reply->fault));
     if (reply->status != STORE_ANSWERED) {
-        print_text("error", reply->error);
+        store_driver_text("error", reply->error);
     } else {
-        print_number("server", reply->server.ms);
-        if (call->verb == STORE_ACQUIRE)
-            print_acquire(reply);
-        if (call->verb == STORE_RENEW)
-            print_renew(reply);
-        if (call->verb == STORE_FINISH) {
-            print_number("held", reply->finish.held);
-            print_number("gave_up", reply->finish.gave_up);
-        }
+        store_driver_answer(call->verb, reply);
     }
     end();
     if (d->cancels[0])
@@ -168,8 +117,8 @@ static bool on_compose(struct store_call *call, struct boot now, struct store_re
     struct driven *d = (struct driven *)call;
 
     begin("composed");
-    print_text("id", d->id);
-    print_number("now", now.ms);
+    store_driver_text("id", d->id);
+    store_driver_number("now", now.ms);
     end();
     if (d->unwanted)
         return false;
@@ -188,12 +137,12 @@ static void on_link(void *context, const struct redis_link_change *change)
 
     (void)context;
     begin("link");
-    print_text("state", names[change->state]);
-    print_text("endpoint", change->endpoint);
-    print_text("fault", fault_name(change->fault));
-    print_text("reason", change->reason ? change->reason : "");
-    print_number("window", change->window_ms);
-    print_number("at", redis_link_now().ms);
+    store_driver_text("state", names[change->state]);
+    store_driver_text("endpoint", change->endpoint);
+    store_driver_text("fault", fault_name(change->fault));
+    store_driver_text("reason", change->reason ? change->reason : "");
+    store_driver_number("window", change->window_ms);
+    store_driver_number("at", redis_link_now().ms);
     end();
 }
 
@@ -205,8 +154,11 @@ static void on_random(void *context, void *buffer, size_t size)
 }
 
 static const struct driven fresh = {
+    .device = "device",
+    .boot = "b1",
     .job = { .name = "backup-2",
              .key = "backup",
+             .concurrency = 1,
              .attempts = 3,
              .history = 10,
              .retention_ms = 3600000,
@@ -242,6 +194,18 @@ static bool set_number(struct driven *d, const char *key, int64_t value)
         q->covers.ms = value;
     else if (strcmp(key, "clean") == 0)
         q->clean = value != 0;
+    else if (strcmp(key, "version") == 0)
+        d->job.version = (uint32_t)value;
+    else if (strcmp(key, "seats") == 0)
+        d->job.concurrency = (uint32_t)value;
+    else if (strcmp(key, "stop") == 0)
+        d->job.stop_after_failures = (uint32_t)value;
+    else if (strcmp(key, "weight") == 0)
+        q->hello.weight_ms = value;
+    else if (strcmp(key, "for") == 0)
+        q->pause.for_ms = value;
+    else if (strcmp(key, "catch_up") == 0)
+        q->resume.catch_up = value != 0;
     else if (strcmp(key, "urgent") == 0)
         d->urgent = value != 0;
     else if (strcmp(key, "again") == 0)
@@ -251,6 +215,14 @@ static bool set_number(struct driven *d, const char *key, int64_t value)
     else
         return false;
     return true;
+}
+
+/* A line's words have no blanks: commas stand for them. */
+static void set_text(struct driven *d, const char *value)
+{
+    text_copy(d->text, sizeof d->text, value);
+    for (char *c = strchr(d->text, ','); c; c = strchr(c, ','))
+        *c = ' ';
 }
 
 static void set_value(struct driven *d, const char *key, const char *value)
@@ -263,6 +235,20 @@ static void set_value(struct driven *d, const char *key, const char *value)
         text_copy(d->cancels, sizeof d->cancels, value);
     else if (strcmp(key, "schedule") == 0)
         text_copy(d->job.schedule_print, sizeof d->job.schedule_print, value);
+    else if (strcmp(key, "fingerprint") == 0)
+        text_copy(d->job.fingerprint, sizeof d->job.fingerprint, value);
+    else if (strcmp(key, "scope") == 0)
+        d->job.scope = strcmp(value, "device") == 0 ? SCOPE_DEVICE : SCOPE_FLEET;
+    else if (strcmp(key, "lock_key") == 0)
+        text_copy(d->lock_key, sizeof d->lock_key, value);
+    else if (strcmp(key, "device") == 0)
+        text_copy(d->device, sizeof d->device, value);
+    else if (strcmp(key, "boot") == 0)
+        text_copy(d->boot, sizeof d->boot, value);
+    else if (strcmp(key, "digest") == 0)
+        text_copy(d->digest, sizeof d->digest, value);
+    else if (strcmp(key, "text") == 0 || strcmp(key, "names") == 0)
+        set_text(d, value);
     else if (strcmp(key, "outcome") == 0)
         outcome_from_name(value, &d->request.outcome);
     else if (!set_number(d, key, strtoll(value, NULL, 10)))
@@ -271,15 +257,44 @@ static void set_value(struct driven *d, const char *key, const char *value)
 
 static enum store_verb verb_named(const char *name)
 {
-    static const char *const names[STORE_VERB_COUNT] = { [STORE_CLOCK] = "clock",
-                                                         [STORE_ACQUIRE] = "acquire",
-                                                         [STORE_RENEW] = "renew",
-                                                         [STORE_FINISH] = "finish" };
+    static const char *const names[STORE_VERB_COUNT] = {
+        [STORE_CLOCK] = "clock",           [STORE_ACQUIRE] = "acquire",
+        [STORE_RENEW] = "renew",           [STORE_FINISH] = "finish",
+        [STORE_HELLO] = "hello",           [STORE_INDEX] = "index",
+        [STORE_CONFIG_GET] = "config_get", [STORE_CONFIG_PUT] = "config_put",
+        [STORE_PAUSE] = "pause",           [STORE_RESUME] = "resume"
+    };
 
     for (size_t i = 0; i < STORE_VERB_COUNT; i++)
         if (strcmp(name, names[i]) == 0)
             return (enum store_verb)i;
     abort();
+}
+
+/* What the verb says beside the values that were set. */
+static void finish_request(struct driven *d)
+{
+    struct store_request *q = &d->request;
+
+    q->job = &d->job;
+    d->job.lock_key = d->lock_key[0] ? d->lock_key : NULL;
+    q->token = d->token;
+    q->detail = d->detail;
+    q->device = d->device;
+    q->boot = d->boot;
+    if (q->verb == STORE_HELLO) {
+        q->hello.retention_ms = d->job.retention_ms;
+        q->hello.used_ms = DAY_MS;
+        q->hello.version = "0.1.0";
+        q->hello.digest = d->digest;
+        q->hello.jobs = d->text;
+    } else if (q->verb == STORE_CONFIG_GET || q->verb == STORE_CONFIG_PUT) {
+        q->config.digest = d->digest;
+        q->config.text = d->text;
+        q->config.retention_ms = d->job.retention_ms;
+    } else if (q->verb == STORE_PAUSE) {
+        q->pause.text = d->text;
+    }
 }
 
 static void run_submit(char *const *words, size_t count)
@@ -295,16 +310,35 @@ static void run_submit(char *const *words, size_t count)
     d->call.answer = on_answer;
     text_copy(d->id, sizeof d->id, words[1]);
     d->request.verb = verb_named(words[2]);
-    d->request.job = &d->job;
-    d->request.token = d->token;
-    d->request.detail = d->detail;
     for (size_t i = 3; i < count; i++) {
         char *value = strchr(words[i], '=');
 
         *value = '\0';
         set_value(d, words[i], value + 1);
     }
+    finish_request(d);
     submit(d);
+}
+
+static struct boot instant_of(const char *word)
+{
+    if (strcmp(word, "never") == 0)
+        return BOOT_NEVER;
+    if (strcmp(word, "now") == 0)
+        return STORE_NEED_NOW;
+    return boot_add(redis_link_now(), atoll(word));
+}
+
+static void expect(const char *next, const char *watch)
+{
+    struct store_need need = { .next = instant_of(next), .watch = instant_of(watch) };
+
+    driver.inside = true;
+    redis_store_expect(driver.store, &need);
+    driver.inside = false;
+    begin("expected");
+    store_driver_number("at", redis_link_now().ms);
+    end();
 }
 
 static void run_line(char *line)
@@ -318,13 +352,16 @@ static void run_line(char *line)
         run_submit(words, count);
     } else if (count == 2 && strcmp(words[0], "cancel") == 0) {
         cancel(words[1]);
+    } else if (count == 3 && strcmp(words[0], "expect") == 0) {
+        expect(words[1], words[2]);
     } else if (count == 2 && strcmp(words[0], "sound") == 0) {
         begin("sound");
-        print_number("sound", redis_store_sound(driver.store, redis_link_now(), atoll(words[1])));
+        store_driver_number("sound",
+                            redis_store_sound(driver.store, redis_link_now(), atoll(words[1])));
         end();
     } else if (count == 1 && strcmp(words[0], "pending") == 0) {
         begin("pending");
-        print_number("count", (int64_t)redis_store_pending(driver.store));
+        store_driver_number("count", (int64_t)redis_store_pending(driver.store));
         end();
     } else {
         abort();
@@ -396,6 +433,8 @@ static void set_option(struct redis_settings *settings, struct redis_endpoint *e
         settings->backoff_max_ms = atoll(value);
     else if (strcmp(option, "keepalive") == 0)
         settings->keepalive_ms = atoll(value);
+    else if (strcmp(option, "idle") == 0)
+        settings->idle_timeout_ms = atoll(value);
     else
         abort();
 }
