@@ -15,7 +15,8 @@ static void *create_array(const redisReadTask *task, element_count elements)
 
     for (const redisReadTask *t = task->parent; t; t = t->parent)
         depth++;
-    if (elements > REDIS_INBOX_ELEMENTS_MAX || depth > REDIS_INBOX_DEPTH_MAX)
+    if (depth > REDIS_INBOX_DEPTH_MAX ||
+        elements > (depth == 1 ? REDIS_INBOX_ELEMENTS_MAX : REDIS_INBOX_NESTED_MAX))
         return NULL;
     return inbox->library.createArray(task, elements);
 }

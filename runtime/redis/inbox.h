@@ -7,8 +7,9 @@
 #include <hiredis/hiredis.h>
 #include <stddef.h>
 
-/* No reply of ours has more than 7 elements, or arrays in its elements. */
+/* No reply of ours has more than 9 elements; hello alone has arrays in them. */
 #define REDIS_INBOX_ELEMENTS_MAX 64
+#define REDIS_INBOX_NESTED_MAX 1000 /* of an array in an array */
 #define REDIS_INBOX_DEPTH_MAX 2
 /* Bytes of one reply, whole or not yet: also of many elements, each of which is small. */
 #define REDIS_INBOX_BYTES_MAX ((size_t)64 * 1024)

@@ -38,6 +38,16 @@ static void give_up_waiting(struct redis_link *link, struct boot now)
         drop_silent(link, "reply", settings->command_timeout_ms);
 }
 
+static void try_again(struct redis_link *link)
+{
+    if (link->owner.wants(link->owner.context)) {
+        redis_link_connect(link);
+        return;
+    }
+    redis_link_set_phase(link, PHASE_IDLE, &REDIS_LINK_NO_FAULT);
+    redis_link_rearm(link);
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *context)
 {
     struct redis_link *link = context;
@@ -46,14 +56,17 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *context)
     (void)source;
     (void)usec;
     redis_alarm_rang(&link->alarm);
+    redis_link_plan_close(link); /* a call may be queued by now */
     if (!boot_reached(now, redis_link_due(link)))
         redis_link_rearm(link);
-    else if (link->phase != PHASE_WAITING)
-        give_up_waiting(link, now);
-    else if (link->owner.wants(link->owner.context))
-        redis_link_connect(link);
+    else if (link->phase == PHASE_IDLE)
+        redis_link_open_ahead(link);
+    else if (link->phase == PHASE_WAITING)
+        try_again(link);
+    else if (link->phase == PHASE_UP && boot_reached(now, link->close_at))
+        redis_link_rest(link, &REDIS_LINK_NO_FAULT);
     else
-        redis_link_set_phase(link, PHASE_IDLE, &REDIS_LINK_NO_FAULT);
+        give_up_waiting(link, now);
     return 0;
 }
 
@@ -97,6 +110,9 @@ int redis_link_new(const struct redis_settings *settings, const struct redis_sto
     link->owner = *owner;
     redis_wire_init(&link->wire);
     redis_route_init(&link->route, settings);
+    link->need = (struct store_need){ .next = STORE_NEED_NOW, .watch = BOOT_NEVER };
+    link->close_at = BOOT_NEVER;
+    link->opened_for = BOOT_NEVER;
     redis_retry_init(&link->retry, settings->backoff_min_ms, settings->backoff_max_ms);
     r = add_sources(link);
     if (r < 0) {

@@ -3,8 +3,8 @@
  * requests whose replies come in order. It knows nothing of jobs and scripts.
  *
  * It connects when it is kicked and somebody wants it, and again, with back-off, as long as that is
- * so. Callbacks are made from the event loop only, never from within redis_link_kick() or
- * redis_link_send(). */
+ * so. It closes, and opens ahead, as redis_link_expect() says. Callbacks are made from the event
+ * loop only, never from within redis_link_kick() or redis_link_send(). */
 #ifndef ROTA_REDIS_LINK_H
 #define ROTA_REDIS_LINK_H
 #include "redis/fault.h"
@@ -52,6 +52,8 @@ bool redis_link_has_room(const struct redis_link *link);
 int redis_link_send(struct redis_link *link, const struct redis_command *command,
                     struct redis_link_request *request);
 
+/* See redis_store_expect(). */
+void redis_link_expect(struct redis_link *link, const struct store_need *need);
 /* See redis_store_sound(). */
 bool redis_link_sound(const struct redis_link *link, struct boot now, int64_t slack_ms);
 /* CLOCK_BOOTTIME. */

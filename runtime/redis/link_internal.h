@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * redis/link_internal.h: what the files of the link share: link.c (owner and event loop),
  * link_state.c (the phase, and what ends it), link_connect.c (up to the open socket),
- * link_replies.c (what comes in). */
+ * link_replies.c (what comes in), link_idle.c (no connection while none is needed). */
 #ifndef ROTA_REDIS_LINK_INTERNAL_H
 #define ROTA_REDIS_LINK_INTERNAL_H
 #include "redis/alarm.h"
@@ -37,10 +37,13 @@ struct redis_link {
     struct boot connect_deadline; /* of the whole try: name, connection, login */
     struct boot address_deadline; /* of connecting to one of its addresses */
     struct boot retry_at;
-    bool urgent;      /* somebody cannot wait for the window */
-    bool hurried;     /* and that was granted since the link was up */
-    bool login_first; /* the last login was refused: commands wait until it is accepted */
-    bool faulty;      /* the event loop refused something: only the watchdog can help */
+    struct store_need need;
+    struct boot close_at;   /* PHASE_UP: nobody needs it then; BOOT_NEVER: it stays */
+    struct boot opened_for; /* the last need.watch that a connection was opened ahead for */
+    bool urgent;            /* somebody cannot wait for the window */
+    bool hurried;           /* and that was granted since the link was up */
+    bool login_first;       /* the last login was refused: commands wait until it is accepted */
+    bool faulty;            /* the event loop refused something: only the watchdog can help */
 };
 
 /* link_state.c */
@@ -64,6 +67,10 @@ void redis_link_orphan(struct redis_link_request *orphans, const struct redis_fa
 void redis_link_become_up(struct redis_link *link);
 /* Ends a connection, made or not, and what it had in flight; the next try is armed. */
 void redis_link_drop(struct redis_link *link, const struct redis_fault *fault);
+/* Something is in flight, or waits to be sent. */
+bool redis_link_is_used(const struct redis_link *link);
+/* Ends a connection that is not used; it is opened again when it is wanted. */
+void redis_link_rest(struct redis_link *link, const struct redis_fault *fault);
 /* The connection is gone, by a negative errno. Servers and carriers close idle ones: that harms
  * nobody, and the next call connects. */
 void redis_link_lose(struct redis_link *link, int error);
@@ -75,6 +82,15 @@ void redis_link_connect(struct redis_link *link);
 /* Connecting to the present address has taken too long. False where there is no further one: then
  * nothing has changed. */
 bool redis_link_connect_next(struct redis_link *link);
+
+/* link_idle.c */
+
+/* Sets close_at by the present state. */
+void redis_link_plan_close(struct redis_link *link);
+/* PHASE_IDLE: when a connection is to be opened ahead. */
+struct boot redis_link_open_at(const struct redis_link *link);
+/* PHASE_IDLE, at redis_link_open_at(). */
+void redis_link_open_ahead(struct redis_link *link);
 
 /* link_replies.c */
 

@@ -44,14 +44,15 @@ struct boot redis_link_due(const struct redis_link *link)
 {
     switch (link->phase) {
     case PHASE_IDLE:
-        break;
+        return redis_link_open_at(link);
     case PHASE_NAMING:
         return link->connect_deadline;
     case PHASE_CONNECTING:
         return link->address_deadline;
     case PHASE_UNPROVEN:
-    case PHASE_UP:
         return earliest_deadline(link);
+    case PHASE_UP:
+        return boot_min(link->close_at, earliest_deadline(link));
     case PHASE_WAITING:
         return link->retry_at;
     }
@@ -79,6 +80,7 @@ static int set_io(struct redis_link *link)
 
 void redis_link_rearm(struct redis_link *link)
 {
+    redis_link_plan_close(link);
     if (redis_alarm_set(&link->alarm, redis_link_due(link)) < 0 || set_io(link) < 0)
         link->faulty = true;
 }
@@ -139,18 +141,27 @@ void redis_link_become_up(struct redis_link *link)
     redis_link_set_phase(link, PHASE_UP, &REDIS_LINK_NO_FAULT);
 }
 
+bool redis_link_is_used(const struct redis_link *link)
+{
+    return link->wire.first || link->owner.wants(link->owner.context);
+}
+
+void redis_link_rest(struct redis_link *link, const struct redis_fault *fault)
+{
+    redis_link_disconnect(link);
+    redis_retry_ended(&link->retry, FAULT_LINK, redis_link_now());
+    redis_route_stay(&link->route);
+    redis_link_set_phase(link, PHASE_IDLE, fault);
+    redis_link_rearm(link);
+}
+
 void redis_link_lose(struct redis_link *link, int error)
 {
     struct redis_fault fault;
 
     redis_fault_of_errno(error, &fault);
-    if (link->phase != PHASE_UP || link->wire.first || link->owner.wants(link->owner.context)) {
+    if (link->phase != PHASE_UP || redis_link_is_used(link))
         redis_link_drop(link, &fault);
-        return;
-    }
-    redis_link_disconnect(link);
-    redis_retry_ended(&link->retry, FAULT_LINK, redis_link_now());
-    redis_route_stay(&link->route);
-    redis_link_set_phase(link, PHASE_IDLE, &fault);
-    redis_link_rearm(link);
+    else
+        redis_link_rest(link, &fault);
 }
