@@ -21,7 +21,7 @@ static void answer_renew(struct store_reply *reply, enum renew_answer answer, in
 }
 
 /* The record is gone or older: written again. */
-static void write_again(struct memory_record *r, struct wall now,
+static void write_again(struct memory_claim *r, struct wall now,
                         const struct store_request *request)
 {
     r->turn = request->turn;
@@ -36,7 +36,12 @@ static void write_again(struct memory_record *r, struct wall now,
     memory_keep(r, now, request->job);
 }
 
-void memory_renew(struct memory_record *r, struct wall now, const struct store_request *request,
+static uint32_t tries(const struct memory_claim *r)
+{
+    return memory_tries(r->state, r->outcome, r->attempt);
+}
+
+void memory_renew(struct memory_claim *r, struct wall now, const struct store_request *request,
                   struct store_reply *reply)
 {
     const char *holder = memory_holder(r->lock, now);
@@ -44,11 +49,11 @@ void memory_renew(struct memory_record *r, struct wall now, const struct store_r
     bool mine = strcmp(r->token, request->token) == 0;
     bool other = r->state != MEMORY_BLANK && r->state != MEMORY_ASSUMED && !mine;
     bool newer = other && (r->turn.ms > request->turn.ms ||
-                           (r->turn.ms == request->turn.ms && r->attempt >= request->attempt));
+                           (r->turn.ms == request->turn.ms && tries(r) >= request->attempt));
 
     /* Finished, or taken away by an operator: not brought back by a renewal that comes late. */
     if (mine && r->state != MEMORY_RUNNING) {
-        answer_renew(reply, RENEW_LOST, 0, memory_state_word(r));
+        answer_renew(reply, RENEW_LOST, 0, memory_state_word(r->state, r->outcome));
         return;
     }
     if (holder[0] && strcmp(holder, request->token) != 0) {
@@ -70,7 +75,7 @@ void memory_renew(struct memory_record *r, struct wall now, const struct store_r
 }
 
 /* Moves `done`, whoever holds the lock now (rule 3). */
-static void settle(struct memory_record *r, struct wall now, const struct store_request *request,
+static void settle(struct memory_claim *r, struct wall now, const struct store_request *request,
                    bool manual)
 {
     struct wall settled = request->turn;
@@ -92,8 +97,27 @@ static bool gives_back(const struct store_request *request)
     return request->outcome == OUTCOME_UNSTARTED;
 }
 
+/* Where the record was gone, a newer run may have outlived it: the wait for its holder begins, or
+ * goes on, for every turn and schedule. */
+static void wait_for_holder(struct memory_claim *r, struct wall now,
+                            const struct store_request *request)
+{
+    struct memory_sight sight = { .print = MEMORY_ANY_PRINT,
+                                  .until = r->retry,
+                                  .wait_ms = r->delay_ms };
+
+    if (r->state == MEMORY_NONE) {
+        sight.wait_ms = request->job->timing.lease_ms;
+        sight.until = wall_add(now, sight.wait_ms);
+    } else if (r->state != MEMORY_BLANK && r->state != MEMORY_ASSUMED) {
+        return;
+    }
+    if (sight.until.ms > now.ms)
+        memory_remember_sight(r, &sight);
+}
+
 /* What becomes of the newest attempt. Returns whether its turn was given up. */
-static bool write_end(struct memory_record *r, struct wall now, const struct store_request *request,
+static bool write_end(struct memory_claim *r, struct wall now, const struct store_request *request,
                       bool held)
 {
     bool mine = strcmp(r->token, request->token) == 0;
@@ -104,6 +128,7 @@ static bool write_end(struct memory_record *r, struct wall now, const struct sto
 
     if (gave_up && !manual && !(mine && r->state == MEMORY_GAVE_UP))
         r->streak++;
+    wait_for_holder(r, now, request);
     r->turn = request->turn;
     r->attempt = request->attempt;
     if (r->attempt > 0 && gives_back(request))
@@ -125,13 +150,13 @@ static void answer_finish(struct store_reply *reply, bool held, bool gave_up)
     reply->finish.gave_up = gave_up;
 }
 
-void memory_finish(struct memory_record *r, struct wall now, const struct store_request *request,
+void memory_finish(struct memory_claim *r, struct wall now, const struct store_request *request,
                    struct store_reply *reply)
 {
     bool mine = strcmp(r->token, request->token) == 0;
     bool held = strcmp(memory_holder(r->lock, now), request->token) == 0;
     bool behind = r->turn.ms < request->turn.ms ||
-                  (r->turn.ms == request->turn.ms && r->attempt < request->attempt);
+                  (r->turn.ms == request->turn.ms && tries(r) < request->attempt);
     bool gave_up = false;
 
     assert(request->outcome != OUTCOME_VANISHED); /* acquire alone writes that */
@@ -148,6 +173,8 @@ void memory_finish(struct memory_record *r, struct wall now, const struct store_
         r->lock->value[0] = '\0';
     if (outcome_settles(request->outcome))
         settle(r, now, request, mine && r->manual);
+    if (request->outcome == OUTCOME_SUCCEEDED && request->job->version > r->version)
+        r->version = request->job->version;
     if (mine || behind || r->state == MEMORY_BLANK || r->state == MEMORY_ASSUMED)
         gave_up = write_end(r, now, request, held);
     memory_keep(r, now, request->job);

@@ -24,7 +24,7 @@ static const struct job_spec spec = {
 
 struct store {
     struct memory_lock lock;
-    struct memory_record record;
+    struct memory_claim record;
 };
 
 static void begin(struct store *s)
@@ -32,7 +32,7 @@ static void begin(struct store *s)
     *s = (struct store){ .record = { .lock = &s->lock } };
 }
 
-static struct store_reply ask(struct memory_record *r, int64_t now, int64_t turn, const char *token)
+static struct store_reply ask(struct memory_claim *r, int64_t now, int64_t turn, const char *token)
 {
     struct store_request request = { .verb = STORE_ACQUIRE,
                                      .job = &spec,
@@ -121,7 +121,7 @@ static void test_what_was_seen_to_expire_is_gone_for_good(void **state)
 static void test_two_jobs_share_a_lock_and_no_claim(void **state)
 {
     struct store s;
-    struct memory_record other = { .lock = &s.lock };
+    struct memory_claim other = { .lock = &s.lock };
     struct store_reply reply;
 
     (void)state;

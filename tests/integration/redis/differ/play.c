@@ -2,8 +2,10 @@
 #include "redis/differ/play.h"
 
 #include "base/units.h"
-#include <inttypes.h>
 #include <string.h>
+
+/* So many of 100 questions come by another configuration, at most. */
+#define MIXED 40
 
 static const int64_t periods[SIDES_JOBS] = { MINUTE_MS, 10 * SECOND_MS, 30 * SECOND_MS };
 
@@ -17,84 +19,96 @@ static uint64_t next_random(struct play *p)
     return z ^ z >> 31;
 }
 
-/* Uniform in least ... greatest. */
-static int64_t between(struct play *p, int64_t least, int64_t greatest)
+int64_t play_between(struct play *p, int64_t least, int64_t greatest)
 {
     return least + (int64_t)(next_random(p) % (uint64_t)(greatest - least + 1));
 }
 
-static bool chance(struct play *p, int64_t of_100)
+bool play_chance(struct play *p, int64_t of_100)
 {
-    return between(p, 0, 99) < of_100;
+    return play_between(p, 0, 99) < of_100;
 }
 
-static int64_t pick(struct play *p, const int64_t *values, size_t count)
+int64_t play_pick(struct play *p, const int64_t *values, size_t count)
 {
-    return values[between(p, 0, (int64_t)count - 1)];
+    return values[play_between(p, 0, (int64_t)count - 1)];
 }
-#define PICK(p, ...)                                                                               \
-    pick(p, (const int64_t[]){ __VA_ARGS__ }, sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+
+static struct play_job draw_job(struct play *p, int64_t number)
+{
+    return (struct play_job){ .scope = play_chance(p, 50),
+                              .most = play_between(p, 1, 3),
+                              .brake = PLAY_PICK(p, 0, 0, 1, 2, 3),
+                              .version = PLAY_PICK(p, 0, 0, 0, 1),
+                              .config = number + 1,
+                              .print = number + 1 };
+}
+
+/* Long queues come about only so. */
+static void make_crowd(struct play *p)
+{
+    p->crowd = true;
+    p->devices = SIDES_DEVICES;
+    p->jobs[0] = (struct play_job){ .scope = 1, .most = play_between(p, 1, 2), .print = 1 };
+    p->edits = p->mixed = 0;
+    p->keep_ms = DAY_MS;
+}
+
+/* More than are kept. */
+static void make_many_configurations(struct play *p)
+{
+    p->calm = true;
+    p->fleets = 95;
+    p->digests = 90;
+    p->keep_ms = DAY_MS;
+}
 
 void play_reset(struct play *p)
 {
-    struct play next = { .random = p->random, .prints = { 1, 2, 3 } };
+    struct play next = { .random = p->random };
 
     memcpy(next.met, p->met, sizeof next.met);
-    next.edits = PICK(&next, 5, 5, 60);
-    next.keep_ms = PICK(&next, 0, HOUR_MS, DAY_MS);
-    next.jumps = chance(&next, 50);
+    for (int64_t i = 0; i < SIDES_JOBS; i++)
+        next.jobs[i] = draw_job(&next, i);
+    next.edits = PLAY_PICK(&next, 2, 5, 60);
+    next.mixed = PLAY_PICK(&next, 0, 5, MIXED);
+    next.keep_ms = PLAY_PICK(&next, 0, HOUR_MS, DAY_MS);
+    next.fleets = PLAY_PICK(&next, 2, 2, 2, 2, 2, 90);
+    next.digests = PLAY_PICK(&next, 3, 12);
+    next.devices = PLAY_PICK(&next, 2, 5, 8);
+    next.jumps = play_chance(&next, 50);
+    if (play_chance(&next, 10))
+        make_crowd(&next);
+    else if (play_chance(&next, 10))
+        make_many_configurations(&next);
     *p = next;
 }
 
-static const struct memory_record *any_record(struct play *p, const struct sides *s)
+/* Around what the claim or the device has had, and what is due. */
+static int64_t draw_turn(struct play *p, const struct sides *s, int64_t job, int64_t scope)
 {
-    return &s->records[between(p, 0, SIDES_JOBS - 1)];
-}
-
-/* An instant at which something changes, its neighbours, or some time later or earlier. */
-static int64_t draw_clock(struct play *p, const struct sides *s)
-{
-    const struct memory_record *r = any_record(p, s);
-    int64_t now = s->now.ms, kind = between(p, 0, 99);
-
-    if (p->before_jump_ms && chance(p, 40)) {
-        now = p->before_jump_ms;
-        p->before_jump_ms = 0;
-        return now;
-    }
-    if (kind < 35)
-        return now + between(p, 0, 2 * SECOND_MS);
-    if (kind < 50)
-        return now + between(p, 2 * SECOND_MS, 2 * MINUTE_MS);
-    if (kind < 65 && r->lock->value[0] && !r->lock->endless)
-        return r->lock->until.ms + between(p, -1, 1);
-    if (kind < 75 && r->retry.ms)
-        return r->retry.ms + between(p, -1, 1);
-    if (kind < 80 && r->sights[0].print[0])
-        return r->sights[0].until.ms + between(p, -1, 1);
-    if (kind < 86 && r->expires.ms)
-        return r->expires.ms + between(p, -1, 1);
-    if (kind < 92 || !p->jumps)
-        return now - between(p, 1, MINUTE_MS);
-    p->before_jump_ms = now;
-    return now + PICK(p, -HOUR_MS, HOUR_MS, DAY_MS, 10 * DAY_MS);
-}
-
-static int64_t draw_turn(struct play *p, const struct sides *s, int64_t job)
-{
-    const struct memory_record *r = &s->records[job];
+    const struct sides_job *j = &s->jobs[job];
     int64_t now = s->now.ms, period = periods[job], due = now - now % period;
+    int64_t turn = j->record.turn.ms, done = j->record.done.ms;
 
-    switch (between(p, 0, 10)) {
+    if (scope && j->seats.devices > 0) {
+        uint32_t any = (uint32_t)play_between(p, 0, j->seats.devices - 1);
+
+        turn = j->device_room[any].turn.ms;
+        done = j->device_room[any].done.ms;
+    }
+    switch (play_between(p, 0, 10)) {
     case 0:
-        return due - period * between(p, 1, 3);
+        return due - period * play_between(p, 1, 3);
     case 1:
         return due + period;
     case 2:
     case 5:
-        return r->turn.ms ? r->turn.ms : due;
+    case 6:
+    case 7:
+        return turn ? turn : due;
     case 3:
-        return r->done.ms ? r->done.ms + between(p, 0, 1) : due;
+        return done ? done + play_between(p, 0, 1) : due;
     case 4:
         return now;
     default:
@@ -102,42 +116,64 @@ static int64_t draw_turn(struct play *p, const struct sides *s, int64_t job)
     }
 }
 
+static int64_t draw_scope(struct play *p, int64_t job)
+{
+    return play_chance(p, p->mixed / 3) ? !p->jobs[job].scope : p->jobs[job].scope;
+}
+
 /* Mostly one that is known. */
 static struct play_run draw_run(struct play *p, const struct sides *s)
 {
     unsigned known = p->run_count < PLAY_RUNS ? p->run_count : PLAY_RUNS;
-    struct play_run run = { .job = between(p, 0, SIDES_JOBS - 1),
-                            .attempt = between(p, 1, 3),
-                            .fence = between(p, 1, 100) };
+    struct play_run run = { .job = play_between(p, 0, SIDES_JOBS - 1),
+                            .device = play_between(p, 0, p->devices - 1),
+                            .attempt = play_between(p, 1, 3),
+                            .fence = play_between(p, 1, 100) };
 
-    if (known && chance(p, 93))
-        run = p->runs[chance(p, 60) ? (p->run_count - 1) % PLAY_RUNS
-                                    : (unsigned)between(p, 0, known - 1)];
-    else
-        run.turn = draw_turn(p, s, run.job);
+    if (known && play_chance(p, 93)) {
+        run = p->runs[play_chance(p, 60) ? (p->run_count - 1) % PLAY_RUNS
+                                         : (unsigned)play_between(p, 0, known - 1)];
+    } else {
+        run.scope = draw_scope(p, run.job);
+        run.turn = draw_turn(p, s, run.job, run.scope);
+    }
     if (!run.token)
-        run.token = between(p, 1, p->tokens + 1);
-    if (chance(p, 4))
-        run.attempt = between(p, 1, 3);
-    if (chance(p, 4))
-        run.turn = draw_turn(p, s, run.job);
+        run.token = play_between(p, 1, p->tokens + 1);
+    if (play_chance(p, 4))
+        run.attempt = play_between(p, 1, 3);
+    if (play_chance(p, 4))
+        run.turn = draw_turn(p, s, run.job, run.scope);
+    if (play_chance(p, 3))
+        run.device = play_between(p, 0, p->devices - 1);
     return run;
+}
+
+static int64_t draw_keep(struct play *p)
+{
+    return p->keep_ms ? p->keep_ms : PLAY_PICK(p, HOUR_MS, DAY_MS, 20 * SECOND_MS);
 }
 
 static void draw_common(struct play *p, int64_t *f)
 {
-    f[FIELD_KEEP] = p->keep_ms ? p->keep_ms : PICK(p, HOUR_MS, DAY_MS, 20 * SECOND_MS);
-    f[FIELD_HISTORY] = PICK(p, 0, 1, 100);
-    f[FIELD_ATTEMPTS] = chance(p, 15) ? between(p, 1, 3) : f[FIELD_JOB] + 1;
-    f[FIELD_TTL] = PICK(p, SECOND_MS, 10 * SECOND_MS, 10 * SECOND_MS, 30 * SECOND_MS);
+    const struct play_job *j = &p->jobs[f[FIELD_JOB]];
+
+    f[FIELD_BOOT] = play_between(p, 1, 2);
+    f[FIELD_KEEP] = draw_keep(p);
+    f[FIELD_HISTORY] = PLAY_PICK(p, 0, 1, 100);
+    f[FIELD_ATTEMPTS] = play_chance(p, 15) ? play_between(p, 1, 3) : f[FIELD_JOB] + 1;
+    f[FIELD_TTL] = PLAY_PICK(p, SECOND_MS, 10 * SECOND_MS, 10 * SECOND_MS, 30 * SECOND_MS, 1234);
     f[FIELD_LEASE] = 10 * SECOND_MS;
+    f[FIELD_MOST] = play_chance(p, 5) ? play_between(p, 1, 3) : j->most;
+    f[FIELD_BRAKE] = play_chance(p, 5) ? play_between(p, 0, 3) : j->brake;
+    f[FIELD_VERSION] = play_chance(p, p->mixed) ? play_between(p, 0, 2) : j->version;
+    f[FIELD_CONFIG] = play_chance(p, p->mixed) ? play_between(p, 1, 3) : j->config;
 }
 
 static int64_t draw_print(struct play *p, int64_t job)
 {
-    if (chance(p, 3))
-        p->prints[job] = between(p, 1, 6);
-    return chance(p, p->edits) ? between(p, 1, 6) : p->prints[job];
+    if (play_chance(p, 3))
+        p->jobs[job].print = play_between(p, 1, 6);
+    return play_chance(p, p->edits) ? play_between(p, 1, 6) : p->jobs[job].print;
 }
 
 static struct step draw_acquire(struct play *p, const struct sides *s)
@@ -145,26 +181,40 @@ static struct step draw_acquire(struct play *p, const struct sides *s)
     struct step step = { .kind = STEP_ACQUIRE };
     int64_t *f = step.field;
 
-    f[FIELD_JOB] = between(p, 0, SIDES_JOBS - 1);
+    f[FIELD_JOB] = play_between(p, 0, SIDES_JOBS - 1);
+    f[FIELD_SCOPE] = draw_scope(p, f[FIELD_JOB]);
+    f[FIELD_DEVICE] = play_between(p, 0, p->devices - 1);
     f[FIELD_TOKEN] = ++p->tokens;
-    f[FIELD_TURN] = draw_turn(p, s, f[FIELD_JOB]);
-    if (chance(p, 35)) { /* asked again */
+    f[FIELD_TURN] = draw_turn(p, s, f[FIELD_JOB], f[FIELD_SCOPE]);
+    if (play_chance(p, 35)) { /* asked again */
         struct play_run run = draw_run(p, s);
 
         f[FIELD_JOB] = run.job;
+        f[FIELD_SCOPE] = run.scope;
+        f[FIELD_DEVICE] = run.device;
         f[FIELD_TOKEN] = run.token;
-        if (chance(p, 70))
+        if (play_chance(p, 70))
             f[FIELD_TURN] = run.turn;
     }
-    f[FIELD_NEXT] = f[FIELD_TURN] + periods[f[FIELD_JOB]] * PICK(p, 1, 1, 1, 3);
-    if (chance(p, 8))
+    f[FIELD_NEXT] = f[FIELD_TURN] + periods[f[FIELD_JOB]] * PLAY_PICK(p, 1, 1, 1, 3);
+    if (play_chance(p, 8))
         f[FIELD_TURN] = f[FIELD_NEXT] = 0; /* by hand */
     draw_common(p, f);
-    f[FIELD_FENCE] = PICK(p, 0, 0, 0, s->now.ms + 1000, (int64_t)s->records[0].fence);
-    f[FIELD_FRESH] = PICK(p, 13 * SECOND_MS, 13 * SECOND_MS, INT64_C(1) << 52, INT64_C(1) << 52, 0);
-    f[FIELD_FIRST] = chance(p, 70);
+    f[FIELD_FENCE] = PLAY_PICK(p, 0, 0, 0, s->now.ms + 1000, (int64_t)s->jobs[0].record.fence);
+    f[FIELD_FRESH] =
+        PLAY_PICK(p, 13 * SECOND_MS, 13 * SECOND_MS, INT64_C(1) << 52, INT64_C(1) << 52, 0);
+    f[FIELD_FIRST] = play_chance(p, 70);
     f[FIELD_PRINT] = draw_print(p, f[FIELD_JOB]);
     return step;
+}
+
+static int64_t draw_outcome(struct play *p)
+{
+    if (p->mixed == MIXED && play_chance(p, 40))
+        return OUTCOME_SUCCEEDED; /* of versions, one after another */
+    if (play_chance(p, 30))
+        return PLAY_PICK(p, OUTCOME_FAILED, OUTCOME_FAILED, OUTCOME_CRASHED);
+    return play_between(p, OUTCOME_SUCCEEDED, OUTCOME_UNSTARTED);
 }
 
 static struct step draw_run_step(struct play *p, const struct sides *s, enum step_kind kind)
@@ -174,132 +224,141 @@ static struct step draw_run_step(struct play *p, const struct sides *s, enum ste
     int64_t *f = step.field;
 
     f[FIELD_JOB] = run.job;
+    f[FIELD_SCOPE] = run.scope;
+    f[FIELD_DEVICE] = run.device;
     f[FIELD_TOKEN] = run.token;
     f[FIELD_TURN] = run.turn;
     f[FIELD_ATTEMPT] = run.attempt;
     f[FIELD_FENCE] = run.fence;
     draw_common(p, f);
-    f[FIELD_OUTCOME] =
-        chance(p, 30) ? OUTCOME_FAILED : between(p, OUTCOME_SUCCEEDED, OUTCOME_UNSTARTED);
-    f[FIELD_COVERS] = PICK(p, 0, run.turn, run.turn + periods[run.job], s->now.ms);
-    f[FIELD_DELAY] = PICK(p, 0, 5 * SECOND_MS, MINUTE_MS, MINUTE_MS);
-    f[FIELD_CLEAN] = chance(p, 90);
+    f[FIELD_OUTCOME] = draw_outcome(p);
+    f[FIELD_COVERS] = PLAY_PICK(p, 0, run.turn, run.turn + periods[run.job], s->now.ms);
+    f[FIELD_DELAY] = PLAY_PICK(p, 0, 5 * SECOND_MS, MINUTE_MS, MINUTE_MS, HOUR_MS);
+    f[FIELD_CLEAN] = play_chance(p, 90);
+    f[FIELD_DETAIL] = play_between(p, 0, 2);
     return step;
 }
 
 static struct step draw_operator(struct play *p)
 {
     struct step step = { .kind = STEP_UNLOCK };
-    int64_t *f = step.field, kind = between(p, 0, 99);
+    int64_t *f = step.field, kind = play_between(p, 0, 99);
 
-    f[FIELD_JOB] = between(p, 0, SIDES_JOBS - 1);
-    if (kind < 35) {
+    f[FIELD_JOB] = play_between(p, 0, SIDES_JOBS - 1);
+    if (kind < 25) {
         step.kind = STEP_LOCK;
-        f[FIELD_VALUE] = p->tokens && chance(p, 60) ? between(p, 1, p->tokens) : between(p, -1, 0);
-        f[FIELD_PX] = PICK(p, 0, 1, SECOND_MS, 20 * SECOND_MS);
-    } else if (kind < 60) {
+        f[FIELD_VALUE] = p->tokens && play_chance(p, 60) ? play_between(p, 1, p->tokens)
+                                                         : play_between(p, -1, 0);
+        f[FIELD_PX] = PLAY_PICK(p, 0, 1, SECOND_MS, 20 * SECOND_MS);
+    } else if (kind < 35) {
         step.kind = STEP_PAUSE;
-        f[FIELD_VALUE] = PICK(p, 0, 0, 0, 0, 1, 2);
-    } else if (kind < 63) {
+        f[FIELD_VALUE] = play_between(p, 0, SIDES_TEXTS - 1);
+        f[FIELD_PX] = PLAY_PICK(p, 0, 0, 1, SECOND_MS, 20 * SECOND_MS);
+    } else if (kind < 75) {
+        step.kind = STEP_RESUME;
+        f[FIELD_CATCH_UP] = play_chance(p, 50);
+    } else if (kind < 79) {
+        step.kind = STEP_LAYOUT;
+        f[FIELD_VALUE] = PLAY_PICK(p, 0, 1, 2);
+    } else if (kind < 82) {
         step.kind = STEP_FORGET;
-    } else if (kind < 66) {
+    } else if (kind < 85) {
         step.kind = STEP_FLUSH;
     }
     return step;
 }
 
+static struct step draw_hello(struct play *p)
+{
+    struct step step = { .kind = STEP_HELLO };
+    int64_t *f = step.field;
+
+    f[FIELD_DEVICE] = play_between(p, 0, p->devices - 1);
+    f[FIELD_BOOT] = play_chance(p, 80) ? f[FIELD_DEVICE] + 1 : play_between(p, 0, 9);
+    f[FIELD_WEIGHT] = PLAY_PICK(p, 0, -1, 10 * MINUTE_MS, 10 * MINUTE_MS, 6 * HOUR_MS,
+                                play_between(p, 1, 100 * HOUR_MS), 40 * DAY_MS);
+    f[FIELD_DIGEST] = play_chance(p, 90) ? play_between(p, 1, p->digests) : 0;
+    f[FIELD_JOBS] = play_between(p, 0, 15);
+    f[FIELD_KEEP] = draw_keep(p);
+    return step;
+}
+
+static struct step draw_fleet(struct play *p, const struct sides *s)
+{
+    struct step step = { .kind = STEP_CONFIG_GET };
+    int64_t *f = step.field, kind = play_between(p, 0, 99);
+
+    if (kind < (p->calm ? 25 : 45))
+        return draw_hello(p);
+    f[FIELD_KEEP] = draw_keep(p);
+    f[FIELD_DIGEST] = play_between(p, 1, p->digests);
+    if (!p->calm && kind < 60) {
+        step.kind = STEP_INDEX;
+        f[FIELD_JOB] = play_between(p, 0, SIDES_JOBS - 1);
+        f[FIELD_TURN] = draw_turn(p, s, f[FIELD_JOB], 0);
+    } else if (kind < 90) {
+        step.kind = STEP_CONFIG_PUT;
+        f[FIELD_VALUE] = play_between(p, 0, 2);
+    }
+    return step;
+}
+
+/* All of the first job, by schedule and in time. */
+static struct step draw_in_crowd(struct play *p, const struct sides *s)
+{
+    struct step step = { .kind = STEP_ACQUIRE };
+    int64_t *f = step.field, kind = play_between(p, 0, 99);
+
+    if (kind < 5)
+        return (struct step){ .kind = STEP_CLOCK, .field = { [FIELD_AT] = play_clock(p, s) } };
+    if (kind < 20 && p->run_count > 0)
+        return draw_run_step(p, s, STEP_FINISH);
+    f[FIELD_SCOPE] = 1;
+    f[FIELD_DEVICE] = play_between(p, 0, p->devices - 1);
+    f[FIELD_TOKEN] = ++p->tokens;
+    f[FIELD_TURN] = s->now.ms - s->now.ms % periods[0];
+    f[FIELD_NEXT] = f[FIELD_TURN] + periods[0];
+    draw_common(p, f);
+    f[FIELD_PRINT] = p->jobs[0].print;
+    return step;
+}
+
 struct step play_draw(struct play *p, const struct sides *s)
 {
-    int64_t kind = between(p, 0, 99);
+    int64_t kind = play_between(p, 0, 99);
 
-    if (kind < 24)
-        return (struct step){ .kind = STEP_CLOCK, .field = { [FIELD_AT] = draw_clock(p, s) } };
-    if (kind < 66)
+    if (p->crowd)
+        return draw_in_crowd(p, s);
+    if (kind < 20)
+        return (struct step){ .kind = STEP_CLOCK, .field = { [FIELD_AT] = play_clock(p, s) } };
+    if (play_chance(p, p->fleets))
+        return draw_fleet(p, s);
+    if (kind < 65)
         return draw_acquire(p, s);
-    if (kind < 76)
+    if (kind < 75)
         return draw_run_step(p, s, STEP_RENEW);
-    if (kind < 93)
+    if (kind < 92)
         return draw_run_step(p, s, STEP_FINISH);
     if (kind < 99)
         return draw_operator(p);
     return (struct step){ .kind = STEP_TIME };
 }
 
-/* `why` NULL: whatever it is. */
-static const struct kind_of_answer {
-    enum step_kind kind;
-    const char *name;
-    int answer;
-    const char *why;
-} kinds_of_answer[PLAY_ANSWERS] = {
-    { STEP_ACQUIRE, "granted", ACQUIRE_GRANTED, NULL },
-    { STEP_ACQUIRE, "spare", ACQUIRE_SPARE, NULL },
-    { STEP_ACQUIRE, "held", ACQUIRE_HELD, NULL },
-    { STEP_ACQUIRE, "done", ACQUIRE_DONE, "" },
-    { STEP_ACQUIRE, "done, clock", ACQUIRE_DONE, "clock" },
-    { STEP_ACQUIRE, "done, assumed", ACQUIRE_DONE, "assumed" },
-    { STEP_ACQUIRE, "done, paused", ACQUIRE_DONE, "paused" },
-    { STEP_ACQUIRE, "passed", ACQUIRE_PASSED, NULL },
-    { STEP_ACQUIRE, "wait, blank", ACQUIRE_WAIT, "blank" },
-    { STEP_ACQUIRE, "wait, failed", ACQUIRE_WAIT, "failed" },
-    { STEP_ACQUIRE, "wait, crashed", ACQUIRE_WAIT, "crashed" },
-    { STEP_ACQUIRE, "wait, gave_up", ACQUIRE_WAIT, "gave_up" },
-    { STEP_ACQUIRE, "exhausted", ACQUIRE_EXHAUSTED, NULL },
-    { STEP_ACQUIRE, "paused", ACQUIRE_PAUSED, NULL },
-    { STEP_ACQUIRE, "early", ACQUIRE_EARLY, NULL },
-    { STEP_ACQUIRE, "over, succeeded", ACQUIRE_OVER, "succeeded" },
-    { STEP_ACQUIRE, "over, gave_up", ACQUIRE_OVER, "gave_up" },
-    { STEP_RENEW, "renewed", RENEW_RENEWED, NULL },
-    { STEP_RENEW, "regained", RENEW_REGAINED, NULL },
-    { STEP_RENEW, "lost, failed", RENEW_LOST, "failed" },
-    { STEP_RENEW, "lost, somebody else", RENEW_LOST, "somebody else" },
-    { STEP_RENEW, "lost", RENEW_LOST, NULL },
-    { STEP_FINISH, "recorded", 0, NULL },
-    { STEP_FINISH, "recorded, given up", 1, NULL },
-    { STEP_FINISH, "recorded, held", 2, NULL },
-    { STEP_FINISH, "recorded, held, given up", 3, NULL },
-};
-
-static bool is_met(const struct kind_of_answer *k, const struct step *step,
-                   const struct store_reply *reply)
-{
-    if (k->kind != step->kind)
-        return false;
-    if (k->kind == STEP_FINISH)
-        return k->answer == reply->finish.gave_up + 2 * reply->finish.held;
-    if (k->kind == STEP_RENEW)
-        return k->answer == (int)reply->renew.answer &&
-               (!k->why || strcmp(k->why, reply->renew.why) == 0);
-    return k->answer == (int)reply->acquire.answer &&
-           (!k->why || strcmp(k->why, reply->acquire.why) == 0);
-}
-
 void play_note(struct play *p, const struct step *step, const struct sides *s)
 {
     const struct store_reply *reply = &s->reply;
 
-    for (size_t i = 0; i < PLAY_ANSWERS; i++)
-        p->met[i] += is_met(&kinds_of_answer[i], step, reply);
-
+    play_meet(p, step, reply);
     if (step->kind != STEP_ACQUIRE ||
         (reply->acquire.answer != ACQUIRE_GRANTED && reply->acquire.answer != ACQUIRE_SPARE))
         return;
     p->runs[p->run_count++ % PLAY_RUNS] = (struct play_run){
         .job = step->field[FIELD_JOB],
+        .scope = step->field[FIELD_SCOPE],
+        .device = step->field[FIELD_DEVICE],
         .token = step->field[FIELD_TOKEN],
         .turn = reply->acquire.turn.ms,
         .attempt = reply->acquire.attempt,
         .fence = (int64_t)reply->acquire.fence,
     };
-}
-
-bool play_report(const struct play *p)
-{
-    bool all = true;
-
-    for (size_t i = 0; i < PLAY_ANSWERS; i++) {
-        printf("# %8" PRId64 " %s\n", p->met[i], kinds_of_answer[i].name);
-        all = all && p->met[i] > 0;
-    }
-    return all;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * differ/step.h: one step of a play: a request, a deed of an operator, or a setting of the
  * clock. It has absolute values only, so that it means the same after others were taken out. As
- * text it is one line, "renew job=1 token=7 ...", which reads back as the same step. */
+ * text it is one line, "renew job=1 token=7 ...", which reads back as the same step; a field that
+ * is not there is 0. */
 #ifndef ROTA_TESTS_DIFFER_STEP_H
 #define ROTA_TESTS_DIFFER_STEP_H
 #include <stdbool.h>
@@ -14,12 +15,18 @@ enum step_kind {
     STEP_ACQUIRE,
     STEP_RENEW,
     STEP_FINISH,
+    STEP_HELLO,
+    STEP_INDEX,
+    STEP_CONFIG_GET,
+    STEP_CONFIG_PUT,
+    STEP_PAUSE,
+    STEP_RESUME,
     STEP_LOCK,    /* an operator's SET of the lock */
     STEP_UNLOCK,  /* ... DEL of it */
-    STEP_PAUSE,   /* ... SET or DEL of the pause */
+    STEP_LAYOUT,  /* ... HSET of the claim's `v` */
     STEP_FORGET,  /* ... DEL of the claim */
     STEP_FLUSH,   /* FLUSHALL */
-    STEP_COMPARE, /* each claim and lock with its record */
+    STEP_COMPARE, /* each key with its record */
     STEP_KIND_COUNT
 };
 
@@ -27,7 +34,10 @@ enum step_kind {
 enum step_field {
     FIELD_AT,
     FIELD_JOB,
-    FIELD_TOKEN, /* a number, from which the token is made */
+    FIELD_SCOPE,  /* 1: device */
+    FIELD_DEVICE, /* a number, from which its name is made */
+    FIELD_BOOT,   /* likewise; 0: none is known */
+    FIELD_TOKEN,  /* likewise */
     FIELD_TURN,
     FIELD_NEXT,
     FIELD_TTL,
@@ -38,14 +48,24 @@ enum step_field {
     FIELD_KEEP,
     FIELD_HISTORY,
     FIELD_FIRST,
-    FIELD_PRINT, /* a number, from which the schedule's print is made */
+    FIELD_CONFIG,  /* a number, from which the configuration's print is made */
+    FIELD_PRINT,   /* the same of the schedule's */
+    FIELD_VERSION, /* of the job */
+    FIELD_MOST,    /* concurrency */
+    FIELD_BRAKE,   /* stop_after_failures */
     FIELD_LEASE,
     FIELD_OUTCOME,
     FIELD_COVERS,
     FIELD_DELAY,
     FIELD_CLEAN,
-    FIELD_VALUE, /* lock: a token, or 0 or less: a foreign value; pause: which text, 0: lifted */
-    FIELD_PX,    /* 0: without expiry */
+    FIELD_DETAIL, /* which text; 0: none */
+    FIELD_WEIGHT,
+    FIELD_DIGEST, /* a number, from which it is made; 0: none */
+    FIELD_JOBS,   /* those that hello asks for, by bits */
+    FIELD_VALUE,  /* lock: a token, or 0 or less: a foreign value; pause, configuration: which text;
+                     layout: which */
+    FIELD_PX,     /* 0: without expiry */
+    FIELD_CATCH_UP,
     FIELD_COUNT
 };
 
