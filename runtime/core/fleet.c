@@ -9,43 +9,62 @@
 
 static struct fleet *fleet_of(struct store_call *call)
 {
-    return (struct fleet *)((char *)call - offsetof(struct fleet, clock_call));
+    return (struct fleet *)((char *)call - offsetof(struct fleet, question));
 }
 
-static bool compose_clock(struct store_call *call, struct boot now,
-                          struct store_request *ret_request)
+static bool says_hello(const struct fleet *f)
 {
-    (void)call;
+    return f->self.room && !(f->hello.refused && !f->clock.known);
+}
+
+/* No jobs, no traffic. */
+static bool compose_question(struct store_call *call, struct boot now,
+                             struct store_request *ret_request)
+{
+    struct fleet *f = fleet_of(call);
+
     (void)now;
-    *ret_request = (struct store_request){ .verb = STORE_CLOCK };
+    if (!f->jobs && f->self.room) {
+        f->question_out = false;
+        return false;
+    }
+    if (says_hello(f))
+        fleet_hello_compose(f, ret_request);
+    else
+        *ret_request = (struct store_request){ .verb = STORE_CLOCK };
     return true;
 }
 
-static void submit_clock(struct fleet *f)
+static void submit_question(struct fleet *f)
 {
-    f->clock_retry = BOOT_NEVER;
+    f->question_at = BOOT_NEVER;
+    f->question_out = true;
     f->wake_stale = true;
-    f->port->submit(f->port->context, &f->clock_call, false);
+    f->port->submit(f->port->context, &f->question, false);
 }
 
 static void report_unanswered(struct fleet *f, const struct store_reply *reply)
 {
-    struct report r = {
-        .kind = REPORT_UNANSWERED, .verb = STORE_CLOCK, .fault = reply->fault, .text = reply->error
-    };
+    struct report r = { .kind = REPORT_UNANSWERED,
+                        .verb = f->question.verb,
+                        .fault = reply->fault,
+                        .text = reply->error,
+                        .no_answer = reply->status == STORE_NO_ANSWER };
 
-    f->clock_fault = reply->fault;
+    f->question_fault = reply->fault;
     f->faults[reply->fault]++;
     f->port->report(f->port->context, NULL, &r);
 }
 
 static void report_answered(struct fleet *f)
 {
-    struct report r = { .kind = REPORT_ANSWERED, .verb = STORE_CLOCK, .fault = f->clock_fault };
+    struct report r = { .kind = REPORT_ANSWERED,
+                        .verb = f->question.verb,
+                        .fault = f->question_fault };
 
-    if (f->clock_fault == FAULT_NONE)
+    if (f->question_fault == FAULT_NONE)
         return;
-    f->clock_fault = FAULT_NONE;
+    f->question_fault = FAULT_NONE;
     f->port->report(f->port->context, NULL, &r);
 }
 
@@ -61,65 +80,146 @@ static void wake_by(struct fleet *f, struct boot at)
         set_wake(f, at);
 }
 
-static void ask_later(struct fleet *f, const struct store_reply *reply)
+static void ask_at(struct fleet *f, struct boot at)
+{
+    f->question_out = false;
+    f->question_at = at;
+    wake_by(f, at);
+}
+
+static void ask_later(struct fleet *f, const struct store_reply *reply, enum fault fault)
 {
     uint64_t random;
 
     f->port->random(f->port->context, &random, sizeof random);
-    fault_set_windows(reply->fault, 0, &f->clock_backoff);
-    f->clock_retry = boot_add(reply->received, backoff_next_ms(&f->clock_backoff, random));
-    wake_by(f, f->clock_retry);
+    fault_set_windows(fault, 0, &f->question_backoff);
+    ask_at(f, boot_add(reply->received, backoff_next_ms(&f->question_backoff, random)));
 }
 
-static void answer_clock(struct store_call *call, const struct store_reply *reply)
+/* Hello is refused while the time is told: jobs go on, and hello is tried again. */
+static void heard_time(struct fleet *f, const struct store_reply *reply)
+{
+    fleet_sample(f, reply);
+    if (f->self.room) {
+        ask_later(f, reply, f->question_fault);
+        return;
+    }
+    f->question_out = false;
+    backoff_reset(&f->question_backoff);
+    report_answered(f);
+}
+
+static void heard_hello(struct fleet *f, const struct store_reply *reply)
+{
+    struct boot next;
+
+    backoff_reset(&f->question_backoff);
+    report_answered(f);
+    fleet_hello_size(f, reply);
+    fleet_sample(f, reply);
+    next = fleet_hello_heard(f, reply);
+    if (boot_reached(reply->received, next))
+        submit_question(f);
+    else
+        ask_at(f, next);
+}
+
+/* An answer that was lost after the store had heard is not worth a second hello, but where the time
+ * is not known yet, or for news: the next may be a day away. */
+static void missed(struct fleet *f, const struct store_reply *reply)
+{
+    bool news = f->hello.sliced || f->hello.news;
+
+    if (f->clock.known && f->hello.mean_ms > 0 && !news)
+        ask_at(f, fleet_hello_later(f, reply->received));
+    else
+        submit_question(f);
+}
+
+static void answer_question(struct store_call *call, const struct store_reply *reply)
 {
     struct fleet *f = fleet_of(call);
 
     if (reply->status == STORE_ANSWERED) {
-        f->clock_asked = false;
-        backoff_reset(&f->clock_backoff);
-        report_answered(f);
-        fleet_sample(f, reply);
+        if (call->verb == STORE_HELLO)
+            heard_hello(f, reply);
+        else
+            heard_time(f, reply);
         return;
     }
     report_unanswered(f, reply);
-    if (reply->status == STORE_NO_ANSWER)
-        submit_clock(f);
-    else
-        ask_later(f, reply);
+    if (reply->status == STORE_NO_ANSWER) {
+        missed(f, reply);
+        return;
+    }
+    f->hello.refused = call->verb == STORE_HELLO;
+    ask_later(f, reply, reply->fault);
 }
 
 void fleet_init(struct fleet *f, const struct core_port *port, const char *device, uint32_t slots)
 {
     *f = (struct fleet){
         .port = port,
-        .lease_env = { .ops = &job_lease_ops, .port = port, .device = device },
-        .clock_call = { .compose = compose_clock, .answer = answer_clock },
-        .clock_retry = BOOT_NEVER,
+        .lease_env = { .ops = &job_lease_ops,
+                       .port = port,
+                       .device = device,
+                       .machine = device,
+                       .boot = "-" },
+        .question = { .compose = compose_question, .answer = answer_question },
+        .question_at = BOOT_NEVER,
         .wake = BOOT_NEVER,
         .jobs_end = &f->jobs,
         .size = 1,
         .slots = slots,
     };
+    fleet_hello_init(f);
+    fleet_peers_init(f);
+}
+
+void fleet_identify(struct fleet *f, const char *machine, const char *boot)
+{
+    f->lease_env.machine = machine;
+    f->lease_env.boot = boot;
+}
+
+void fleet_introduce(struct fleet *f, const struct fleet_self *self, struct boot now)
+{
+    f->self = *self;
+    if (!f->hello.said)
+        return;
+    f->hello.news = f->question_out;
+    if (f->question_out)
+        return;
+    f->hello.sliced = true;
+    ask_at(f, now);
 }
 
 void fleet_done(struct fleet *f)
 {
-    f->port->cancel(f->port->context, &f->clock_call);
+    f->port->cancel(f->port->context, &f->question);
+    fleet_hello_done(f);
+    fleet_peers_done(f);
 }
 
 void fleet_want_clock(struct fleet *f)
 {
-    if (f->clock.known || f->clock_asked)
+    bool comes = f->question_out || f->question_at.ms != BOOT_NEVER.ms;
+
+    if (comes || (f->clock.known && !f->self.room))
         return;
-    f->clock_asked = true;
-    submit_clock(f);
+    submit_question(f);
+}
+
+void fleet_jobs_changed(struct fleet *f)
+{
+    f->hello.jobs_moved = true;
+    fleet_peers_forget(f);
 }
 
 /* The earliest instant later than `after`. */
 static struct boot earliest(const struct fleet *f, struct boot after)
 {
-    struct boot at = f->clock_retry.ms > after.ms ? f->clock_retry : BOOT_NEVER;
+    struct boot at = f->question_at.ms > after.ms ? f->question_at : BOOT_NEVER;
 
     for (const struct job *j = f->jobs; j; j = j->next_in_fleet)
         if (j->armed.ms > after.ms && j->armed.ms < at.ms)
@@ -153,8 +253,8 @@ void fleet_tick(struct fleet *f, struct boot now)
     struct boot at = earliest(f, (struct boot){ INT64_MIN });
 
     for (; at.ms != BOOT_NEVER.ms && boot_reached(now, at); at = earliest(f, at)) {
-        if (f->clock_retry.ms == at.ms)
-            submit_clock(f);
+        if (f->question_at.ms == at.ms)
+            submit_question(f);
         for (struct job *j = f->jobs; j; j = j->next_in_fleet)
             if (j->armed.ms == at.ms)
                 job_tick(j, now);
@@ -173,6 +273,18 @@ static bool is_jump(const struct fleet *f, struct boot now, int64_t moved_ms, in
            by > time_add_ms(believed_ms, fleet_clock_error_ms(&f->clock, now));
 }
 
+/* Jobs that went by the device's own clock have another time from now on. */
+static void move_own(struct fleet *f, struct boot now, int64_t moved_ms)
+{
+    for (struct job *j = f->jobs; j; j = j->next_in_fleet) {
+        if (!j->spec->run_unreachable)
+            continue;
+        if (moved_ms >= FLEET_JUMP_MS || moved_ms <= -FLEET_JUMP_MS)
+            job_jumped(j, now, moved_ms);
+        job_clock(j, now);
+    }
+}
+
 void fleet_sample(struct fleet *f, const struct store_reply *reply)
 {
     bool first = !f->clock.known;
@@ -189,6 +301,8 @@ void fleet_sample(struct fleet *f, const struct store_reply *reply)
         for (struct job *j = f->jobs; j; j = j->next_in_fleet)
             job_jumped(j, reply->received, moved);
     }
+    if (first && f->own.known)
+        move_own(f, reply->received, time_sub_ms(f->clock.offset_ms, f->own.offset_ms));
     /* Added up: a clock that drifts moves by a little with each sample. */
     f->moved_ms = time_add_ms(f->moved_ms, moved);
     if (!first && f->moved_ms < FLEET_MOVED_MS && f->moved_ms > -FLEET_MOVED_MS)
@@ -196,6 +310,18 @@ void fleet_sample(struct fleet *f, const struct store_reply *reply)
     f->moved_ms = 0;
     for (struct job *j = f->jobs; j; j = j->next_in_fleet)
         job_clock(j, reply->received);
+}
+
+void fleet_own_time(struct fleet *f, struct boot now, struct wall own)
+{
+    int64_t moved = f->own.known ? wall_between(fleet_clock_at(&f->own, now), own) : 0;
+
+    if (f->clock.known)
+        return;
+    f->own = (struct fleet_clock){ .known = true,
+                                   .offset_ms = time_sub_ms(own.ms, now.ms),
+                                   .taken = now };
+    move_own(f, now, moved);
 }
 
 uint32_t fleet_used(const struct fleet *f)
@@ -215,7 +341,7 @@ void fleet_slot_freed(struct fleet *f, struct boot now)
     if (fleet_used(f) >= f->slots)
         return;
     for (struct job *j = f->jobs; j; j = j->next_in_fleet)
-        if (j->state == JOB_NO_SLOT && (!first || j->slot_since.ms < first->slot_since.ms))
+        if (j->state == JOB_NO_SLOT && (!first || j->since.ms < first->since.ms))
             first = j;
     if (!first)
         return;
@@ -232,7 +358,7 @@ static bool waits(const struct job *j)
 
 bool fleet_sound(const struct fleet *f, struct boot now, int64_t slack_ms, const char **ret_why)
 {
-    if (boot_reached(now, boot_add(f->clock_retry, slack_ms)) || f->clock_retry.ms < f->wake.ms) {
+    if (boot_reached(now, boot_add(f->question_at, slack_ms)) || f->question_at.ms < f->wake.ms) {
         *ret_why = "the question for the time has no timer, or one that is overdue";
         return false;
     }

@@ -169,7 +169,7 @@ static void two_run_two_wait(struct device *d)
     begin(d);
     to_turn(d);
     grant_all(d);
-    d->jobs[2].slot_since.ms += 5;
+    d->jobs[2].since.ms += 5;
 }
 
 static void test_longest_wait_first(void **state)
