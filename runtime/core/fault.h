@@ -31,7 +31,7 @@ enum fault {
     FAULT_UNKNOWN,  /* an error that rota does not know */
     FAULT_OURS,     /* the command was never sent: memory is short, or it is too long */
     FAULT_COUNT
-};
+} __attribute__((packed));
 
 /* "storage", ...: for the journal's debug lines. */
 const char *fault_name(enum fault fault);

@@ -3,16 +3,12 @@
 #include "base/text.h"
 #include "core/job_internal.h"
 #include "core/report.h"
-#include "core/turns.h"
-
-/* Both clocks are cut to whole milliseconds: asked exactly then, half of the answers would be
- * `early`. */
-#define JOB_ROUNDING_MS 1
+#include <assert.h>
 
 typedef void job_action(struct job *j, struct boot now);
 
-static job_action begin, plan, ask, wait_for_slot, take_newer, start, give_back, tell_started, stop,
-    close_run, jam, rest;
+static job_action begin, know_time, ask, wait_for_slot, take_newer, start, give_back, tell_started,
+    stop, close_run, jam, rest;
 
 struct cell {
     bool legal;
@@ -30,11 +26,12 @@ static const struct cell table[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
         ON(LEAVE)     = GO(OFF, rest),
     },
     [JOB_NO_CLOCK] = {
-        ON(CLOCK)     = GO(WAITING, plan),
+        ON(CLOCK)     = GO(WAITING, know_time),
         ON(LEAVE)     = GO(OFF, rest),
     },
     [JOB_WAITING] = {
-        ON(CLOCK)     = GO(WAITING, plan),
+        ON(CLOCK)     = GO(WAITING, job_plan),
+        ON(DRAW)      = GO(WAITING, job_plan),
         ON(DUE)       = GO(ASKING, ask),
         ON(FULL)      = GO(NO_SLOT, wait_for_slot),
         ON(LEAVE)     = GO(OFF, rest),
@@ -46,7 +43,7 @@ static const struct cell table[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
     },
     [JOB_ASKING] = {
         ON(NEWER)     = GO(ASKING, take_newer),
-        ON(SETTLE)    = GO(WAITING, plan),
+        ON(SETTLE)    = GO(WAITING, job_plan),
         ON(AGAIN)     = GO(WATCHING, rest),
         ON(GRANT)     = GO(STARTING, start),
         ON(SPARE)     = GO(CLOSING, give_back),
@@ -55,6 +52,7 @@ static const struct cell table[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
     [JOB_WATCHING] = {
         ON(DUE)       = GO(ASKING, ask),
         ON(FULL)      = GO(NO_SLOT, wait_for_slot),
+        ON(SETTLE)    = GO(WAITING, job_plan),
         ON(LEAVE)     = GO(OFF, rest),
     },
     [JOB_STARTING] = {
@@ -73,14 +71,14 @@ static const struct cell table[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
         ON(END)       = GO(CLOSING, close_run),
     },
     [JOB_CLOSING] = {
-        ON(SETTLE)    = GO(WAITING, plan),
+        ON(SETTLE)    = GO(WAITING, job_plan),
         ON(AGAIN)     = GO(WATCHING, rest),
         ON(EMPTIED)   = GO(CLOSING, rest),
         ON(JAM)       = GO(STUCK, jam),
         ON(LEAVE)     = GO(OFF, rest),
     },
     [JOB_STUCK] = {
-        ON(EMPTIED)   = GO(WAITING, plan),
+        ON(EMPTIED)   = GO(WAITING, job_plan),
         ON(LEAVE)     = GO(OFF, rest),
     },
 };
@@ -135,52 +133,33 @@ static void rest(struct job *j, struct boot now)
 
 static void begin(struct job *j, struct boot now)
 {
-    if (j->fleet->clock.known)
+    fleet_want_clock(j->fleet);
+    if (job_time(j)->known)
         job_happen(j, JOB_EVENT_CLOCK, now);
-    else
-        fleet_want_clock(j->fleet);
 }
 
-/* Its random delay is drawn once a turn: else each small move of the clock would draw it anew, or
- * pass it over. */
-static struct boot ask_at(struct job *j, struct wall turn)
+static void know_time(struct job *j, struct boot now)
 {
-    uint64_t random;
-
-    if (j->drawn_for.ms != turn.ms) {
-        j->fleet->port->random(j->fleet->port->context, &random, sizeof random);
-        j->delay_ms = JOB_ROUNDING_MS + turns_delay_ms(j->fleet->size, j->spec->splay_ms, random);
-        j->drawn_for = turn;
-    }
-    return boot_add(fleet_clock_when(&j->fleet->clock, turn), j->delay_ms);
-}
-
-/* From the newest turn that is settled, or from now: so the next turn is strictly later than both.
- */
-static void plan(struct job *j, struct boot now)
-{
-    const struct schedule *s = &j->spec->schedule;
-    struct wall wall = fleet_clock_at(&j->fleet->clock, now);
-    bool due;
-
-    if (j->settled.ms > schedule_next(s, wall).ms) /* the fleet's clock was ahead for a while */
-        j->settled = schedule_latest(s, wall);
-    due = schedule_latest(s, wall).ms > j->settled.ms;
-    j->at = ask_at(j, due ? schedule_latest(s, wall) : job_next_turn(j, now));
-    if (due)
-        j->at = boot_max(boot_max(now, j->at), j->not_before);
+    job_alone_begin(j, now);
+    job_plan(j, now);
 }
 
 static void ask(struct job *j, struct boot now)
 {
     job_aim_at(j, job_latest_due(j, now));
     j->unheard = j->unheard || (!j->again && !job_too_late(j, now));
-    lease_ask(&j->lease, now);
+    j->queued = false;
+    j->lease.call.local = j->spec->lock == LOCK_NONE;
+    job_alone_plan(j, now);
+    job_owed_urge(j);
+    if (!job_owes(j)) /* else when that is told */
+        lease_ask(&j->lease, now);
 }
 
 static void wait_for_slot(struct job *j, struct boot now)
 {
-    j->slot_since = now;
+    j->queued = false;
+    j->since = now;
     j->at = BOOT_NEVER;
     job_aim_at(j, job_latest_due(j, now));
     j->waited = true;
@@ -189,6 +168,8 @@ static void wait_for_slot(struct job *j, struct boot now)
 static void take_newer(struct job *j, struct boot now)
 {
     job_aim_at(j, job_latest_due(j, now));
+    if (j->state == JOB_ASKING)
+        job_alone_plan(j, now);
     j->unheard = j->state == JOB_ASKING;
     j->waited = j->state == JOB_NO_SLOT;
 }
@@ -207,7 +188,7 @@ static void start(struct job *j, struct boot now)
 static void give_back(struct job *j, struct boot now)
 {
     j->lease.end = (struct lease_end){ .outcome = OUTCOME_UNSTARTED, .clean = true };
-    lease_finish(&j->lease, now);
+    close_run(j, now);
 }
 
 static void tell_started(struct job *j, struct boot now)
@@ -226,6 +207,7 @@ static void stop(struct job *j, struct boot now)
 
 static void close_run(struct job *j, struct boot now)
 {
+    job_alone_plan(j, now);
     lease_finish(&j->lease, now);
 }
 
@@ -235,82 +217,6 @@ static void jam(struct job *j, struct boot now)
 
     (void)now;
     job_report(j, &r);
-}
-
-/* --- time --- */
-
-static struct boot next_turn_due(const struct job *j)
-{
-    if (!j->fleet->clock.known)
-        return BOOT_NEVER;
-    return fleet_clock_when(&j->fleet->clock, schedule_next(&j->spec->schedule, j->newest));
-}
-
-void job_rearm(struct job *j, struct boot now)
-{
-    struct boot at = BOOT_NEVER, former = j->armed;
-
-    switch (j->state) {
-    case JOB_WAITING:
-        at = j->at;
-        break;
-    case JOB_WATCHING:
-    case JOB_NO_SLOT:
-        at = boot_min(j->at, next_turn_due(j));
-        break;
-    case JOB_ASKING:
-        at = next_turn_due(j);
-        break;
-    default:
-        break;
-    }
-    j->armed = boot_max(boot_min(at, j->lease.wake), now);
-    fleet_rearm(j->fleet, j, former);
-}
-
-static bool slot_is_free(const struct job *j)
-{
-    return fleet_used(j->fleet) < j->fleet->slots;
-}
-
-static void tick_state(struct job *j, struct boot now)
-{
-    bool newer = boot_reached(now, next_turn_due(j));
-
-    switch (j->state) {
-    case JOB_WAITING:
-    case JOB_WATCHING:
-        if (boot_reached(now, j->at) || (j->state == JOB_WATCHING && newer))
-            job_happen(j, slot_is_free(j) ? JOB_EVENT_DUE : JOB_EVENT_FULL, now);
-        break;
-    case JOB_NO_SLOT:
-        j->at = BOOT_NEVER;
-        if (slot_is_free(j))
-            job_happen(j, JOB_EVENT_DUE, now);
-        else if (newer)
-            job_happen(j, JOB_EVENT_NEWER, now);
-        break;
-    case JOB_ASKING:
-        if (newer)
-            job_happen(j, JOB_EVENT_NEWER, now);
-        break;
-    default:
-        break;
-    }
-}
-
-void job_tick(struct job *j, struct boot now)
-{
-    lease_tick(&j->lease, now);
-    tick_state(j, now);
-    job_rearm(j, now);
-}
-
-void job_clock(struct job *j, struct boot now)
-{
-    if (j->state == JOB_NO_CLOCK || j->state == JOB_WAITING)
-        job_happen(j, JOB_EVENT_CLOCK, now);
-    job_rearm(j, now);
 }
 
 /* --- calls from the supervisor --- */
@@ -327,6 +233,7 @@ void job_init(struct job *j, struct fleet *fleet, const struct job_spec *spec)
     lease_init(&j->lease, &fleet->lease_env, spec);
     *fleet->jobs_end = j;
     fleet->jobs_end = &j->next_in_fleet;
+    fleet_jobs_changed(fleet);
 }
 
 void job_done(struct job *j)
@@ -339,12 +246,15 @@ void job_done(struct job *j)
         *at = j->next_in_fleet;
     if (j->fleet->jobs_end == &j->next_in_fleet)
         j->fleet->jobs_end = at;
+    fleet_jobs_changed(j->fleet);
     job_keep_holder(j, NULL);
+    job_alone_done(j);
     lease_done(&j->lease);
 }
 
 void job_begin(struct job *j, struct boot now)
 {
+    assert(!j->spec->run_unreachable || j->alone);
     j->leaving = false;
     job_happen(j, JOB_EVENT_BEGIN, now);
     job_rearm(j, now);
@@ -388,7 +298,7 @@ void job_respecify(struct job *j, const struct job_spec *spec)
 
 void job_started(struct job *j, struct boot now, struct boot first_instruction)
 {
-    j->started = first_instruction;
+    j->since = first_instruction;
     job_happen(j, JOB_EVENT_STARTED, now);
     job_rearm(j, now);
 }
@@ -427,9 +337,16 @@ void job_emptied(struct job *j, struct boot now)
     job_rearm(j, now);
 }
 
+const struct fleet_clock *job_time(const struct job *j)
+{
+    const struct fleet *f = j->fleet;
+
+    return j->spec->run_unreachable && !f->clock.known ? &f->own : &f->clock;
+}
+
 struct wall job_next_turn(const struct job *j, struct boot now)
 {
-    struct wall wall = fleet_clock_at(&j->fleet->clock, now);
+    struct wall wall = fleet_clock_at(job_time(j), now);
 
     return schedule_next(&j->spec->schedule, wall.ms > j->settled.ms ? wall : j->settled);
 }

@@ -25,6 +25,7 @@
 #define JOB_EVENTS(X)                                                                              \
     X(BEGIN, "the job takes turns from now on")                                                    \
     X(CLOCK, "fleet time is known, or has moved")                                                  \
+    X(DRAW, "which turns this device asks for is to be drawn")                                     \
     X(DUE, "a turn, or the instant to ask again, has come")                                        \
     X(FULL, "the same, and there is no free slot")                                                 \
     X(NEWER, "a newer turn fell due while this one was asked for or waited for a slot")            \
@@ -42,7 +43,7 @@
 
 #define JOB_ENUM_STATE(name, text) JOB_##name,
 #define JOB_ENUM_EVENT(name, text) JOB_EVENT_##name,
-enum job_state { JOB_STATES(JOB_ENUM_STATE) JOB_STATE_COUNT };
+enum job_state { JOB_STATES(JOB_ENUM_STATE) JOB_STATE_COUNT } __attribute__((packed));
 enum job_event { JOB_EVENTS(JOB_ENUM_EVENT) JOB_EVENT_COUNT };
 
 /* How the worker came to its end, by the guard's word. */
@@ -70,16 +71,54 @@ struct run_end {
     const char *detail; /* for people; may be "" */
 };
 
+/* Why this device stands aside, though it is its turn to ask. */
+enum job_bar {
+    JOB_NOT_BARRED,
+    JOB_MISMATCHED, /* it runs by the other scope, or others have another lock for it */
+    JOB_PAUSED,     /* in the whole fleet */
+    JOB_BLOCKED,    /* something that is no device holds its lock without expiry */
+    JOB_OUTDATED,   /* a higher version of it has succeeded */
+    JOB_NEWER       /* its claim is of a layout that this rota does not know */
+} __attribute__((packed));
+
+/* Prints of other configurations that were said; more are said again. */
+#define JOB_PRINTS_SAID 4
+
 /* In 32 bits: one a second would take 136 years. By class of fault only the fleet counts. */
 struct job_counters {
-    uint32_t outcomes[OUTCOME_COUNT];
+    uint32_t outcomes[OUTCOME_VANISHED]; /* which no run is that was seen to end */
     /* Turns not taken, and why (DESIGN section 5). */
     uint32_t passed_held, passed_done, passed_error;
+    uint32_t passed_barred;  /* another scope, a higher version, a newer layout */
     uint32_t passed_running; /* fell due while the job ran here */
     uint32_t unknown;        /* acquires without an answer */
     uint32_t illegal;        /* events that a state machine did not expect: bugs */
 };
 
+/* How a run ended that the shared store does not know of, until it is told: the newest one. */
+struct job_owed {
+    struct store_call call;
+    char *token;  /* kept by the port; NULL: nothing is owed */
+    char *detail; /* like it */
+    struct wall turn, covers;
+    int64_t ran_ms;
+    uint32_t attempt;
+    enum outcome outcome;
+    bool clean;
+    bool out, stale;   /* it is with the store; and is not the newest any more */
+    uint32_t failures; /* error replies in a row */
+    struct boot at;    /* it is told again then */
+};
+
+/* run_unreachable: what it takes to go on without the shared store (job_alone.c). */
+struct job_alone {
+    struct job *job;
+    struct boot at;     /* ASKING, CLOSING: goes on without then, if it may */
+    struct wall shared; /* the newest turn that the shared store has granted, or may have */
+    struct job_owed owed;
+};
+
+/* A device may have a thousand: what only some of them need is not in here. */
 struct job {
     /* What the fleet reads of all jobs at once stands together. */
     struct job *next_in_fleet;
@@ -89,10 +128,26 @@ struct job {
     bool leaving;   /* no more turns */
     bool again;     /* `turn` was asked for, and is asked for again as the answer said */
     bool waited;    /* `turn` found no free slot */
+    /* WATCHING, device scope: has a place in the queue, and asks when it was told to, whatever
+     * falls due meanwhile. */
+    bool queued;
     /* The last question for `turn` got an error reply, or is not answered yet: if the turn passes
      * so, it was missed. */
     bool unheard;
+    bool urged;       /* drawn_for is asked for because nobody seemed to have it */
     enum fault fault; /* of the last request; FAULT_NONE: it was answered */
+    enum stop_reason stop_reason;
+    enum job_bar bar; /* by the last answer */
+    bool apart;       /* other devices have it under another lock: it takes no turns here */
+    bool mixed;       /* by the last answer, another configuration ran it */
+    bool mismatch_said;
+    uint8_t prints; /* how many of prints_said were written, less whole rounds */
+    uint8_t overs;  /* `over` answers in a row */
+    uint32_t prints_said[JOB_PRINTS_SAID]; /* short for prints of other configurations; 0: none */
+    uint32_t bar_version; /* with JOB_OUTDATED, JOB_NEWER: that version, or layout */
+    uint32_t watch;       /* place among the watchers of `turn` */
+    uint32_t refusals;    /* of `turn` by held */
+    struct job_counters counters;
     struct fleet *fleet;
     const struct job_spec *spec;
     struct lease lease;
@@ -110,24 +165,26 @@ struct job {
     struct boot at;
     struct boot not_before; /* a turn that a jump of the clock made due is not asked for earlier */
     struct boot planned;    /* with `again`: catch_up counts from here, not from the turn's own */
-    struct boot slot_since; /* NO_SLOT */
-    struct boot started;    /* RUNNING: the worker's first instruction */
-    struct wall drawn_for;  /* the turn that delay_ms was drawn for */
-    int64_t delay_ms;       /* from that turn's due instant to this device's question */
-    struct wall asked_turn; /* the last that a question was sent for */
+    struct boot
+        since; /* NO_SLOT: waits for one; RUNNING, STOPPING: the worker's first instruction */
+    struct wall drawn_for; /* the turn that delay_ms was drawn for */
+    int64_t delay_ms;     /* from that turn's due instant to this device's question; -1: it asks for
+                             none of those up to left_out, and draws again after it */
+    struct wall left_out; /* the newest turn that this device does not ask for, by its rank */
+    struct wall index;    /* settled, and not yet told to the fleet; 0: none */
+    int64_t spread_ms; /* that it was drawn from, where it was drawn before that instant; else 0 */
     char *holder; /* who held `turn` when last asked; kept by the port; NULL: none, or not known */
     struct boot holder_until; /* when that lease ended */
-    enum stop_reason stop_reason;
-    uint32_t watch;    /* place among the watchers of `turn` */
-    uint32_t refusals; /* of `turn` by held */
-    uint32_t overs;    /* `over` answers in a row */
-    struct job_counters counters;
+    struct job_alone *alone;  /* the owner's; NULL without run_unreachable */
 };
 
 /* `spec` must outlive the job, or be replaced by job_respecify(). Joins the fleet. */
 void job_init(struct job *j, struct fleet *fleet, const struct job_spec *spec);
 /* Leaves the fleet; only in state OFF, or when the process ends. */
 void job_done(struct job *j);
+/* Room for what run_unreachable takes, as long as the job is there: after job_init(), before
+ * job_begin(), and only with it. */
+void job_alone_init(struct job_alone *alone, struct job *j);
 /* From now on the job takes turns. */
 void job_begin(struct job *j, struct boot now);
 /* No more turns. A run is stopped (stop_run) or goes on to its end; OFF when all is told. Again:
@@ -150,6 +207,15 @@ void job_clock(struct job *j, struct boot now);
  * the next run off: then it waits for one lease, or until the turn after it. */
 void job_jumped(struct job *j, struct boot now, int64_t moved_ms);
 
+/* The fleet's: it has another size, so that fewer or more devices are to ask. */
+void job_plan_resized(struct job *j, struct boot now);
+/* The fleet's: the newest settled turn of the job, as the fleet was told; 0: not known. Where a
+ * turn is overdue by more than it takes to run it, this device asks for it, once. */
+void job_plan_overdue(struct job *j, struct wall done, struct boot now);
+
+/* By which time its turns come: fleet time; or as long as that was never known, where the job may,
+ * the device's own. */
+const struct fleet_clock *job_time(const struct job *j);
 /* The next turn that this device would ask for; only where the fleet's clock is known. */
 struct wall job_next_turn(const struct job *j, struct boot now);
 bool job_holds_slot(const struct job *j);

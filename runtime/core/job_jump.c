@@ -58,14 +58,15 @@ static void jumped_ahead(struct job *j, struct boot now, struct wall before, str
         job_settle_up_to(j, latest);
     else
         j->not_before = boot_min(boot_add(now, j->spec->timing.lease_ms),
-                                 fleet_clock_when(&j->fleet->clock, schedule_next(s, wall)));
+                                 fleet_clock_when(job_time(j), schedule_next(s, wall)));
 }
 
 void job_jumped(struct job *j, struct boot now, int64_t moved_ms)
 {
-    struct wall wall = fleet_clock_at(&j->fleet->clock, now);
+    struct wall wall = fleet_clock_at(job_time(j), now);
     struct wall before = wall_add(wall, time_sub_ms(0, moved_ms));
 
+    job_plan_forget(j, now);
     /* Only who has a turn in hand counts from it, and 72 years of turns take a while to count. */
     if (j->state != JOB_WAITING && j->state != JOB_OFF)
         j->leapt = time_add_ms(j->leapt, count_between(&j->spec->schedule, before, wall));

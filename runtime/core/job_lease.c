@@ -2,22 +2,19 @@
  * What the store's answers mean for a job. */
 #include "base/text.h"
 #include "core/job_internal.h"
-#include "core/turns.h"
 
 /* What an ask may be late for other reasons than catch_up: round trips, timers, a start of rotad.
  */
 #define JOB_LATE_SLACK_MS 1000
-/* `over` twice in a row for tokens that were never finished: a server that answers anything. */
-#define JOB_OVERS_MAX 2
 
-static struct job *job_of(struct lease *l)
+struct job *job_of_lease(struct lease *l)
 {
     return (struct job *)((char *)l - offsetof(struct job, lease));
 }
 
 struct wall job_latest_due(const struct job *j, struct boot now)
 {
-    return schedule_latest(&j->spec->schedule, fleet_clock_at(&j->fleet->clock, now));
+    return schedule_latest(&j->spec->schedule, fleet_clock_at(job_time(j), now));
 }
 
 void job_settle_up_to(struct job *j, struct wall turn)
@@ -30,9 +27,11 @@ void job_settle_up_to(struct job *j, struct wall turn)
  * for a turn that was asked for before, the one that the answer gave. */
 bool job_too_late(const struct job *j, struct boot now)
 {
-    struct boot planned = fleet_clock_when(&j->fleet->clock, j->turn);
+    struct boot planned = fleet_clock_when(job_time(j), j->turn);
     int64_t allowed = time_add_ms(j->spec->catch_up_ms, j->spec->splay_ms + JOB_LATE_SLACK_MS);
 
+    if (j->spec->scope == SCOPE_DEVICE && j->drawn_for.ms == j->turn.ms)
+        planned = boot_add(planned, j->delay_ms);
     planned = j->again ? j->planned : boot_max(planned, j->not_before);
     return boot_between(planned, now) > allowed;
 }
@@ -54,20 +53,18 @@ void job_aim_at(struct job *j, struct wall turn)
     j->turn = j->newest = turn;
     j->leapt = 0;
     j->again = j->unheard = j->waited = false;
+    j->watch = j->refusals = 0;
+    job_keep_holder(j, NULL);
 }
 
-static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, struct wall *ret_next)
+static bool choose(struct lease *l, struct boot now, struct wall *ret_turn)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
     struct wall turn = job_latest_due(j, now);
 
-    if (j->leaving || turn.ms <= j->settled.ms || !boot_reached(now, j->not_before)) {
+    if (j->leaving || j->apart || turn.ms <= j->settled.ms || !boot_reached(now, j->not_before)) {
         j->unheard = false;
         return false;
-    }
-    if (turn.ms != j->asked_turn.ms) {
-        j->watch = j->refusals = 0;
-        job_keep_holder(j, NULL);
     }
     job_aim_at(j, turn);
     if (job_too_late(j, now)) {
@@ -80,15 +77,20 @@ static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, stru
         job_settle_up_to(j, turn);
         return false;
     }
-    j->asked_turn = turn;
     *ret_turn = turn;
-    *ret_next = schedule_next(&j->spec->schedule, turn);
     return true;
+}
+
+static int64_t spread_ms(const struct lease *l)
+{
+    const struct job *j = (const struct job *)((const char *)l - offsetof(struct job, lease));
+
+    return l->turn.ms == j->drawn_for.ms ? j->spread_ms : 0;
 }
 
 static void dropped(struct lease *l, struct boot now)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
 
     job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
     job_rearm(j, now);
@@ -96,17 +98,17 @@ static void dropped(struct lease *l, struct boot now)
 
 static void heard(struct lease *l, const struct store_reply *reply)
 {
-    fleet_sample(job_of(l)->fleet, reply);
+    if (!l->call.local) /* else it is this device's own time, or fleet time as it is known here */
+        fleet_sample(job_of_lease(l)->fleet, reply);
 }
 
 static void changed(struct lease *l, struct boot now)
 {
-    job_rearm(job_of(l), now);
+    job_rearm(job_of_lease(l), now);
 }
 
-/* The answer is about this turn. A clock that has gone behind it since it was asked for is known by
- * j->newest. */
-static void answered_turn(struct job *j, struct wall turn)
+/* A clock that has gone behind it since it was asked for is known by j->newest. */
+void job_answered_turn(struct job *j, struct wall turn)
 {
     j->turn = turn;
     j->unheard = false;
@@ -127,27 +129,38 @@ static void report_takeover(struct job *j, const struct store_reply *reply)
     job_report(j, &r);
 }
 
+static void report_alone(struct job *j)
+{
+    struct report r = { .kind = REPORT_ALONE };
+
+    if (j->lease.call.local && j->spec->run_unreachable)
+        job_report(j, &r);
+}
+
 static void granted(struct lease *l, const struct store_reply *reply)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
     struct report r = { .kind = REPORT_SPARE };
     /* By the instant of the question: where a period is shorter than the round trip, each grant
      * would else be superseded when it comes, and the job would never run. */
     bool superseded = job_latest_due(j, reply->sent).ms > reply->acquire.turn.ms;
 
-    answered_turn(j, reply->acquire.turn);
+    job_answered_turn(j, reply->acquire.turn);
+    job_alone_granted(j);
     j->overs = 0;
     if (j->leaving || superseded || reply->acquire.answer == ACQUIRE_SPARE) {
         job_report(j, &r);
         job_happen(j, JOB_EVENT_SPARE, reply->received);
         return;
     }
+    job_versions_heard(j, reply);
     report_takeover(j, reply);
+    report_alone(j);
     job_keep_holder(j, NULL); /* our own next try of the turn is no takeover */
     job_happen(j, JOB_EVENT_GRANT, reply->received);
 }
 
-/* --- refused --- */
+/* --- what comes next --- */
 
 static void wait_for(struct job *j, struct boot now, int64_t in_ms)
 {
@@ -155,144 +168,24 @@ static void wait_for(struct job *j, struct boot now, int64_t in_ms)
     job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_AGAIN, now);
 }
 
-static void ask_again(struct job *j, struct boot now, int64_t in_ms)
+void job_ask_again(struct job *j, struct boot now, int64_t in_ms)
 {
     j->planned = boot_add(now, in_ms);
     j->again = true;
     wait_for(j, now, in_ms);
 }
 
-static void turn_is_settled(struct job *j, struct boot now, struct wall turn)
+void job_turn_is_settled(struct job *j, struct boot now, struct wall turn)
 {
     job_settle_up_to(j, turn);
     job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
 }
 
-static void refused_held(struct job *j, const struct store_reply *reply)
-{
-    const struct timing *t = &j->spec->timing;
-    int64_t left = reply->acquire.left_ms, in;
-    char holder[DEVICE_NAME_MAX + 1] = "";
-    struct report r = { .kind = REPORT_PASSED, .device = holder, .held = true };
-
-    if (reply->acquire.watch > 0)
-        j->watch = reply->acquire.watch;
-    if (reply->acquire.holder_turn.ms == j->turn.ms)
-        lease_token_device(reply->acquire.holder, holder);
-    job_keep_holder(j, holder);
-    j->holder_until = boot_add(reply->received, left);
-    if (j->refusals == 0) {
-        j->counters.passed_held++;
-        job_report(j, &r);
-    }
-    in = turns_watch_ms(j->watch, left, t->lease_ms, t->renew_ms > 0, j->refusals++);
-    if (in < 0)
-        turn_is_settled(j, reply->received, j->turn);
-    else
-        ask_again(j, reply->received, in);
-}
-
-static void refused_done(struct job *j, const struct store_reply *reply)
-{
-    const char *why = reply->acquire.why;
-    struct report r = { .kind = REPORT_PASSED, .text = why };
-
-    j->counters.passed_done++;
-    if (text_equal(why, "assumed"))
-        r.kind = REPORT_FIRST_SIGHT;
-    else if (text_equal(why, "clock"))
-        r.kind = REPORT_VOID;
-    job_report(j, &r);
-    turn_is_settled(j, reply->received,
-                    reply->acquire.turn.ms > j->turn.ms ? reply->acquire.turn : j->turn);
-}
-
-static void refused_wait(struct job *j, const struct store_reply *reply)
-{
-    struct report r = { .kind = REPORT_FIRST_SIGHT, .silent_ms = reply->acquire.left_ms };
-
-    /* Said by the device that found it, which is told to wait the whole lease. */
-    if (text_equal(reply->acquire.why, "blank") && r.silent_ms >= j->spec->timing.lease_ms)
-        job_report(j, &r);
-    ask_again(j, reply->received, time_add_ms(reply->acquire.left_ms, 1));
-}
-
-/* By a hair, or because the server's clock was set back: then the turn that was asked for is not
- * the one to wait for. */
-static void refused_early(struct job *j, const struct store_reply *reply)
-{
-    int64_t in = time_add_ms(reply->acquire.left_ms, 1);
-
-    if (in <= schedule_period_ms(&j->spec->schedule))
-        ask_again(j, reply->received, in);
-    else
-        job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, reply->received);
-}
-
-static void refused_exhausted(struct job *j, const struct store_reply *reply)
-{
-    struct report r = { .kind = REPORT_GIVEN_UP };
-
-    j->counters.passed_done++;
-    if (reply->acquire.first)
-        job_report(j, &r);
-    turn_is_settled(j, reply->received, j->turn);
-}
-
-static void refused_over(struct job *j, const struct store_reply *reply)
-{
-    lease_renew_token(&j->lease);
-    if (++j->overs >= JOB_OVERS_MAX)
-        turn_is_settled(j, reply->received, j->turn);
-    else
-        ask_again(j, reply->received, 0);
-}
-
-static void refused_paused(struct job *j, const struct store_reply *reply)
-{
-    struct report r = { .kind = REPORT_PASSED, .text = reply->acquire.why };
-
-    job_report(j, &r);
-    turn_is_settled(j, reply->received, j->turn);
-}
-
-static void refused(struct lease *l, const struct store_reply *reply)
-{
-    struct job *j = job_of(l);
-
-    answered_turn(j, l->turn);
-    if (reply->acquire.answer != ACQUIRE_OVER)
-        j->overs = 0;
-    if (reply->acquire.answer != ACQUIRE_HELD)
-        job_keep_holder(j, NULL); /* its run has ended, and did not go silent */
-    switch (reply->acquire.answer) {
-    case ACQUIRE_HELD:
-        refused_held(j, reply);
-        break;
-    case ACQUIRE_WAIT:
-        refused_wait(j, reply);
-        break;
-    case ACQUIRE_EARLY:
-        refused_early(j, reply);
-        break;
-    case ACQUIRE_EXHAUSTED:
-        refused_exhausted(j, reply);
-        break;
-    case ACQUIRE_PAUSED:
-        refused_paused(j, reply);
-        break;
-    case ACQUIRE_OVER:
-        refused_over(j, reply);
-        break;
-    default:
-        refused_done(j, reply);
-        break;
-    }
-}
+/* --- not answered --- */
 
 static void rejected(struct lease *l, struct boot now, int64_t delay_ms)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
 
     j->unheard = true;
     wait_for(j, now, delay_ms); /* not planned: errors do not stretch catch_up */
@@ -301,14 +194,15 @@ static void rejected(struct lease *l, struct boot now, int64_t delay_ms)
 /* A grant that came too late to be used is an answer, but of a link that is as good as none. */
 static void unanswered(struct lease *l, enum store_verb verb, const struct store_reply *reply)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
     enum fault fault = reply->status == STORE_ANSWERED ? FAULT_LINK : reply->fault;
-    struct report r = {
-        .kind = REPORT_UNANSWERED, .verb = verb, .fault = fault, .text = reply->error
-    };
+    struct report r = { .kind = REPORT_UNANSWERED,
+                        .verb = verb,
+                        .fault = fault,
+                        .text = reply->error,
+                        .no_answer = reply->status == STORE_NO_ANSWER };
 
-    if (verb == STORE_ACQUIRE && reply->status == STORE_NO_ANSWER)
-        j->counters.unknown++;
+    j->counters.unknown += verb == STORE_ACQUIRE && reply->status == STORE_NO_ANSWER;
     j->fault = fault;
     j->fleet->faults[fault]++;
     job_report(j, &r);
@@ -316,10 +210,10 @@ static void unanswered(struct lease *l, enum store_verb verb, const struct store
 
 static void answered(struct lease *l)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
     struct report r = { .kind = REPORT_ANSWERED, .fault = j->fault };
 
-    if (j->fault == FAULT_NONE)
+    if (j->fault == FAULT_NONE || l->call.local)
         return;
     j->fault = FAULT_NONE;
     job_report(j, &r);
@@ -329,7 +223,7 @@ static void answered(struct lease *l)
 
 static void confirmed(struct lease *l, const struct store_reply *reply)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
     struct report r = { .kind = reply->renew.answer == RENEW_REGAINED ? REPORT_REGAINED
                                                                       : REPORT_RENEWED };
 
@@ -339,9 +233,12 @@ static void confirmed(struct lease *l, const struct store_reply *reply)
 
 static void taken(struct lease *l, const struct store_reply *reply)
 {
-    struct job *j = job_of(l);
-    struct report r = { .kind = REPORT_TAKEN, .text = reply->renew.why };
+    struct job *j = job_of_lease(l);
+    char device[DEVICE_NAME_MAX + 1] = "";
+    struct report r = { .kind = REPORT_TAKEN, .text = reply->renew.why, .device = device };
 
+    if (r.text)
+        lease_token_device(r.text, device);
     job_report(j, &r);
     j->stop_reason = STOP_FOR_TAKEN;
     job_happen(j, JOB_EVENT_STOP, reply->received);
@@ -387,12 +284,20 @@ static void try_again(struct job *j, struct boot now, enum outcome outcome)
     /* Where the lock is left to expire, an earlier question would only be answered `held`. */
     if (!outcome_frees_lock(outcome) && left > delay)
         delay = left;
-    ask_again(j, now, time_add_ms(delay, 1));
+    job_ask_again(j, now, time_add_ms(delay, 1));
+}
+
+void job_report_brake(struct job *j)
+{
+    struct report r = { .kind = REPORT_BRAKE };
+
+    j->bar = JOB_PAUSED;
+    job_report(j, &r);
 }
 
 static void recorded(struct lease *l, const struct store_reply *reply)
 {
-    struct job *j = job_of(l);
+    struct job *j = job_of_lease(l);
     const struct lease_end *end = &l->end;
     bool again = outcome_retries(end->outcome) && !reply->finish.gave_up;
     struct report r = { .kind = REPORT_GIVEN_UP,
@@ -401,6 +306,14 @@ static void recorded(struct lease *l, const struct store_reply *reply)
 
     if (reply->finish.gave_up)
         job_report(j, &r);
+    if (reply->finish.stopped)
+        job_report_brake(j);
+    if (l->call.local && j->spec->run_unreachable && end->outcome != OUTCOME_UNSTARTED)
+        job_owe(j);
+    if (outcome_settles(end->outcome))
+        fleet_hello_index(j->fleet, j, end->covers.ms > l->turn.ms ? end->covers : l->turn);
+    else if (reply->finish.gave_up)
+        fleet_hello_index(j->fleet, j, l->turn);
     if (outcome_settles(end->outcome))
         job_settle_up_to(j, end->covers);
     if (!again)
@@ -410,21 +323,22 @@ static void recorded(struct lease *l, const struct store_reply *reply)
     else if (again)
         try_again(j, reply->received, end->outcome);
     else
-        turn_is_settled(j, reply->received, l->turn);
+        job_turn_is_settled(j, reply->received, l->turn);
 }
 
 static void illegal(struct lease *l, enum lease_event event)
 {
-    job_report_illegal(job_of(l), lease_event_name(event));
+    job_report_illegal(job_of_lease(l), lease_event_name(event));
 }
 
 const struct lease_ops job_lease_ops = {
     .choose = choose,
+    .spread_ms = spread_ms,
     .dropped = dropped,
     .heard = heard,
     .changed = changed,
     .granted = granted,
-    .refused = refused,
+    .refused = job_refused,
     .rejected = rejected,
     .unanswered = unanswered,
     .answered = answered,

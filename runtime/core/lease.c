@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/lease.h"
-#include "base/text.h"
-#include <assert.h>
-#include <string.h>
+#include "core/lease_internal.h"
 
 /* While renewals are refused: so many tries in the time between two good ones, at the least. */
 #define LEASE_TRIES_A_RENEWAL 4
@@ -172,7 +170,7 @@ static struct boot renew_at(const struct lease *l)
 static void granted(struct lease *l, const struct step *s)
 {
     reset_failures(l);
-    l->sent_first = l->confirmed = s->reply->sent;
+    l->sent = l->confirmed = s->reply->sent;
     l->deadline = timing_deadline(&l->spec->timing, s->reply->sent, l->sent_ttl_ms);
     l->expires = boot_add(s->reply->received, l->sent_ttl_ms);
     l->attempt = s->reply->acquire.attempt;
@@ -216,122 +214,9 @@ static void start_closing(struct lease *l, const struct step *s)
 
 static void recorded(struct lease *l, const struct step *s)
 {
-    lease_renew_token(l);
     l->env->ops->recorded(l, s->reply);
+    lease_renew_token(l);
     port_of(l)->keep(port_of(l)->context, &l->end.detail, NULL);
-}
-
-/* --- composing --- */
-
-static void make_token(struct lease *l)
-{
-    port_of(l)->random(port_of(l)->context, l->token, sizeof l->token);
-    l->has_token = true;
-    l->asked = false;
-}
-
-/* A token belongs to one turn: asked again for the same one it stays, so that the store counts a
- * watcher once. */
-static bool aim(struct lease *l, struct boot now)
-{
-    struct wall turn, next;
-
-    if (!l->env->ops->choose(l, now, &turn, &next))
-        return false;
-    if (!l->has_token || turn.ms != l->turn.ms)
-        make_token(l);
-    l->turn = turn;
-    l->next = next;
-    return true;
-}
-
-static bool compose_acquire(struct lease *l, struct boot now, struct store_request *r)
-{
-    const struct job_spec *spec = l->spec;
-
-    if (l->state == LEASE_UNKNOWN && boot_reached(now, boot_add(l->sent_last, l->sent_ttl_ms)))
-        happen(l, LEASE_EVENT_EXPIRE, &(struct step){ .now = now });
-    if (l->state == LEASE_ASKING && !aim(l, now)) {
-        happen(l, LEASE_EVENT_DROP, &(struct step){ .now = now });
-        l->env->ops->dropped(l, now);
-        return false;
-    }
-    *r = (struct store_request){
-        .verb = STORE_ACQUIRE,
-        .ttl_ms = spec->timing.lease_ms,
-        .next = l->next,
-        .fence = l->fence_seen,
-        .fresh_ms =
-            spec->first_now ? INT64_C(1) << 52 : timing_takeover_ms(&spec->timing, spec->splay_ms),
-        .first_ask = !l->asked,
-    };
-    l->in_flight = true;
-    l->sent_last = now;
-    return true;
-}
-
-static bool compose_renew(struct lease *l, struct boot now, struct store_request *r)
-{
-    int64_t ttl = timing_renewal_ttl(&l->spec->timing, l->sent_first, now);
-
-    if (ttl <= 0 || timing_deadline(&l->spec->timing, now, ttl).ms <= l->deadline.ms) {
-        happen(l, LEASE_EVENT_USELESS, &(struct step){ .now = now });
-        return false;
-    }
-    *r = (struct store_request){
-        .verb = STORE_RENEW, .ttl_ms = ttl, .attempt = l->attempt, .fence = l->fence
-    };
-    return true;
-}
-
-static bool compose_finish(struct lease *l, struct store_request *r)
-{
-    *r = (struct store_request){
-        .verb = STORE_FINISH,
-        .attempt = l->attempt,
-        .fence = l->fence,
-        .outcome = l->end.outcome,
-        .covers = l->end.covers,
-        .ran_ms = l->end.ran_ms,
-        .detail = l->end.detail ? l->end.detail : "",
-        .clean = l->end.clean,
-    };
-    return true;
-}
-
-static struct lease *lease_of(struct store_call *call)
-{
-    return (struct lease *)((char *)call - offsetof(struct lease, call));
-}
-
-static bool compose(struct store_call *call, struct boot now, struct store_request *r)
-{
-    struct lease *l = lease_of(call);
-    bool wanted;
-
-    switch (l->state) {
-    case LEASE_ASKING:
-    case LEASE_UNKNOWN:
-        wanted = compose_acquire(l, now, r);
-        break;
-    case LEASE_RENEWING:
-        wanted = compose_renew(l, now, r);
-        break;
-    case LEASE_CLOSING:
-        wanted = compose_finish(l, r);
-        break;
-    default:
-        return false;
-    }
-    if (!wanted)
-        return false;
-    r->job = l->spec;
-    lease_token_text(l, l->env->token);
-    r->token = l->env->token;
-    r->turn = l->turn;
-    if (r->verb != STORE_FINISH)
-        l->sent_ttl_ms = r->ttl_ms;
-    return true;
 }
 
 /* --- answers --- */
@@ -365,7 +250,7 @@ static enum lease_event answer_event(const struct lease *l, const struct store_r
 
 static void answer(struct store_call *call, const struct store_reply *r)
 {
-    struct lease *l = lease_of(call);
+    struct lease *l = lease_of_call(call);
     enum lease_event event = answer_event(l, r);
 
     l->env->ops->heard(l, r);
@@ -380,12 +265,17 @@ static void answer(struct store_call *call, const struct store_reply *r)
     l->env->ops->changed(l, r->received);
 }
 
+void lease_happen(struct lease *l, enum lease_event event, struct boot now)
+{
+    happen(l, event, &(struct step){ .now = now });
+}
+
 /* --- calls from the job --- */
 
 void lease_init(struct lease *l, struct lease_env *env, const struct job_spec *spec)
 {
     *l = (struct lease){
-        .call = { .compose = compose, .answer = answer },
+        .call = { .compose = lease_compose, .answer = answer },
         .env = env,
         .spec = spec,
         .wake = BOOT_NEVER,
@@ -401,7 +291,8 @@ void lease_done(struct lease *l)
 
 void lease_ask(struct lease *l, struct boot now)
 {
-    happen(l, LEASE_EVENT_ASK, &(struct step){ .now = now });
+    l->quiet = false;
+    lease_happen(l, LEASE_EVENT_ASK, now);
 }
 
 void lease_renew_token(struct lease *l)
@@ -410,52 +301,46 @@ void lease_renew_token(struct lease *l)
     l->asked = false;
 }
 
+struct boot lease_unknown_until(const struct lease *l)
+{
+    return boot_add(l->sent, l->sent_ttl_ms);
+}
+
+void lease_hush(struct lease *l)
+{
+    l->quiet = true;
+}
+
 bool lease_drop(struct lease *l, struct boot now)
 {
+    if (l->state == LEASE_NONE)
+        return true;
+    if (l->state == LEASE_UNKNOWN && !l->in_flight && boot_reached(now, lease_unknown_until(l)))
+        lease_happen(l, LEASE_EVENT_EXPIRE, now);
     if (l->state != LEASE_ASKING || l->in_flight)
         return false;
     port_of(l)->cancel(port_of(l)->context, &l->call);
-    happen(l, LEASE_EVENT_DROP, &(struct step){ .now = now });
+    lease_happen(l, LEASE_EVENT_DROP, now);
     return true;
 }
 
 void lease_finish(struct lease *l, struct boot now)
 {
-    happen(l, LEASE_EVENT_END, &(struct step){ .now = now });
+    lease_happen(l, LEASE_EVENT_END, now);
+}
+
+void lease_close(struct lease *l, struct boot now, bool gave_up)
+{
+    struct store_reply reply = { .received = now, .finish = { .gave_up = gave_up } };
+
+    port_of(l)->cancel(port_of(l)->context, &l->call);
+    happen(l, LEASE_EVENT_RECORD, &(struct step){ .now = now, .reply = &reply });
 }
 
 void lease_tick(struct lease *l, struct boot now)
 {
     if (boot_reached(now, l->wake))
-        happen(l, LEASE_EVENT_DUE, &(struct step){ .now = now });
-}
-
-void lease_token_text(const struct lease *l, char ret_text[TOKEN_SIZE])
-{
-    static const char digit[] = "0123456789abcdef";
-    char hex[2 * sizeof l->token + 1] = "";
-
-    ret_text[0] = 0;
-    if (!l->has_token)
-        return;
-    for (size_t i = 0; i < sizeof l->token; i++) {
-        hex[2 * i] = digit[l->token[i] >> 4];
-        hex[2 * i + 1] = digit[l->token[i] & 15];
-    }
-    text_format(ret_text, TOKEN_SIZE, "%.*s:%s", DEVICE_NAME_MAX, l->env->device, hex);
-}
-
-void lease_token_device(const char *token, char ret_name[DEVICE_NAME_MAX + 1])
-{
-    const char *colon = strrchr(token, ':');
-    size_t length = colon ? (size_t)(colon - token) : 0;
-
-    ret_name[0] = 0;
-    if (length == 0 || length > DEVICE_NAME_MAX || strlen(colon + 1) != 32 ||
-        strspn(colon + 1, "0123456789abcdef") != 32)
-        return;
-    memcpy(ret_name, token, length);
-    ret_name[length] = 0;
+        lease_happen(l, LEASE_EVENT_DUE, now);
 }
 
 /* --- names --- */

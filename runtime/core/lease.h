@@ -21,7 +21,7 @@
 #define LEASE_EVENTS(X)                                                                            \
     X(ASK, "the job wants a turn")                                                                 \
     X(DROP, "the job wants it no more, and nothing was sent")                                      \
-    X(REFUSE, "held, done, passed, wait, exhausted, paused, early, over")                          \
+    X(REFUSE, "any answer but a grant: held, full, done, wait, paused, not for this device, ...")  \
     X(GRANT, "acquired, within the command time-out")                                              \
     X(MISS, "sent, and no whole reply; or a grant that came too late to be used")                  \
     X(REJECT, "an error reply: nothing was changed")                                               \
@@ -35,7 +35,7 @@
 
 #define LEASE_ENUM_STATE(name, text) LEASE_##name,
 #define LEASE_ENUM_EVENT(name, text) LEASE_EVENT_##name,
-enum lease_state { LEASE_STATES(LEASE_ENUM_STATE) LEASE_STATE_COUNT };
+enum lease_state { LEASE_STATES(LEASE_ENUM_STATE) LEASE_STATE_COUNT } __attribute__((packed));
 enum lease_event { LEASE_EVENTS(LEASE_ENUM_EVENT) LEASE_EVENT_COUNT };
 
 struct lease;
@@ -44,7 +44,10 @@ struct lease;
  */
 struct lease_ops {
     /* Which turn to ask for, to be sent at `now`; false: none any more. */
-    bool (*choose)(struct lease *l, struct boot now, struct wall *ret_turn, struct wall *ret_next);
+    bool (*choose)(struct lease *l, struct boot now, struct wall *ret_turn);
+    /* In ms: by so much more may the first question for l->turn come late, if the store has no
+     * record of the job. */
+    int64_t (*spread_ms)(const struct lease *l);
     /* choose() said none: no question is out any more. Nothing may be asked from inside. */
     void (*dropped)(struct lease *l, struct boot now);
     void (*granted)(struct lease *l, const struct store_reply *reply);
@@ -73,6 +76,8 @@ struct lease_env {
     const struct lease_ops *ops;
     const struct core_port *port;
     const char *device;
+    const char *machine;    /* store_request.device */
+    const char *boot;       /* store_request.boot */
     char token[TOKEN_SIZE]; /* of the request that was composed last */
 };
 
@@ -89,27 +94,27 @@ struct lease_end {
 #define LEASE_TOKEN_BYTES 16
 
 struct lease {
-    enum lease_state state;
-    uint32_t failures; /* error replies in a row */
     struct store_call call;
     struct lease_env *env;
     const struct job_spec *spec;
 
     uint8_t token[LEASE_TOKEN_BYTES];
+    enum lease_state state;
     bool has_token;
     bool asked;     /* the store may know this token: it answered it once, or an answer was lost */
     bool in_flight; /* this question was handed to the store */
+    bool quiet;     /* it is not repeated any more */
     uint32_t attempt;
-    struct wall turn, next; /* that this token asks for, and the first after it */
+    uint32_t failures; /* error replies in a row */
+    struct wall turn;  /* that this token asks for */
     uint64_t fence;
-    uint64_t fence_seen;    /* the largest that this device has seen of the job */
-    struct boot sent_first; /* t0: the sending of the acquire that was granted */
-    struct boot sent_last;  /* the last sending of an acquire with this token */
-    int64_t sent_ttl_ms;    /* what the last request asked for */
-    struct boot deadline;   /* D; only a confirmed renewal moves it */
-    struct boot confirmed;  /* the sending of the last confirmed request */
-    struct boot expires;    /* by that request the server ends the lock not later than this */
-    struct boot wake;       /* lease_tick() has something to do then */
+    uint64_t fence_seen;   /* the largest that this device has seen of the job */
+    struct boot sent;      /* the last acquire with this token; t0, once it is granted */
+    int64_t sent_ttl_ms;   /* what the last request asked for */
+    struct boot deadline;  /* D; only a confirmed renewal moves it */
+    struct boot confirmed; /* the sending of the last confirmed request */
+    struct boot expires;   /* by that request the server ends the lock not later than this */
+    struct boot wake;      /* lease_tick() has something to do then */
     struct lease_end end;
 };
 
@@ -122,11 +127,20 @@ void lease_done(struct lease *l);
 void lease_ask(struct lease *l, struct boot now);
 /* The next question is one of a new token, even for the same turn. */
 void lease_renew_token(struct lease *l);
-/* Takes an unsent question back. False where something was sent: then the answer is waited for. */
+/* A question without an answer is not repeated any more: it is granted what it may have been, and
+ * no more. */
+void lease_hush(struct lease *l);
+/* Takes a question back, if there is one. False where it was sent, and might be granted yet, or has
+ * been: then the answer is waited for. */
 bool lease_drop(struct lease *l, struct boot now);
+/* Of a question without an answer: whatever it was granted has run out by then. */
+struct boot lease_unknown_until(const struct lease *l);
 /* The run has ended (or is not started): l->end, which the owner has filled in, is told to the
  * store until that has recorded it. */
 void lease_finish(struct lease *l, struct boot now);
+/* The end, which the store was not told yet, is told it by the owner: as though it had recorded it.
+ */
+void lease_close(struct lease *l, struct boot now, bool gave_up);
 /* Does what is due at l->wake. */
 void lease_tick(struct lease *l, struct boot now);
 

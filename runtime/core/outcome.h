@@ -18,7 +18,7 @@ enum outcome {
     OUTCOME_UNSTARTED, /* granted, never started: no attempt counted */
     OUTCOME_VANISHED,  /* ended without a word; only acquire writes it, into the history */
     OUTCOME_COUNT
-};
+} __attribute__((packed));
 
 /* "succeeded", ...; never NULL. */
 const char *outcome_name(enum outcome o);

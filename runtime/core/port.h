@@ -14,7 +14,7 @@ struct report;
 enum stop_reason {
     STOP_FOR_SERVICE = 1, /* rotad stops, or the job was removed: the turn is declined */
     STOP_FOR_TAKEN = 2    /* the store says that the lease is another's: lost */
-};
+} __attribute__((packed));
 
 struct core_port {
     void *context;

@@ -14,6 +14,16 @@
 /* Device names, 1 ... 64 bytes. */
 #define DEVICE_NAME_MAX 64
 
+enum job_scope {
+    SCOPE_FLEET, /* one run a turn in the fleet */
+    SCOPE_DEVICE /* one on each device, under a seat */
+};
+
+enum job_lock {
+    LOCK_STORE, /* in the store; in device scope seats take its place */
+    LOCK_NONE   /* every device runs each turn, and the store is asked for nothing but the time */
+};
+
 struct job_spec {
     const char *name;
     const char *key; /* names the job's keys in the store: `was`, else the name */
@@ -24,8 +34,16 @@ struct job_spec {
     int64_t retry_delay_ms;
     int64_t retention_ms;
     uint32_t attempts;
-    uint32_t history;                      /* entries kept in Redis; 0: none */
-    bool first_now;                        /* first = "now" */
+    uint32_t history; /* entries kept in Redis; 0: none */
+    enum job_scope scope;
+    uint32_t concurrency;         /* device scope: seats in the whole fleet */
+    uint32_t stop_after_failures; /* device scope: in a row, then the job is paused; 0: off */
+    uint32_t version;             /* 0: off */
+    enum job_lock lock;
+    const char *lock_key; /* exactly this key is the lock; NULL: one of the job's own */
+    bool first_now;       /* first = "now" */
+    bool run_unreachable; /* if_unreachable = "run": device scope, by the device's own clock */
+    bool require_fence;   /* no run without a fence, by hand either */
     char fingerprint[FINGERPRINT_SIZE];    /* of all that makes two configurations differ (DESIGN
                                               section 5) */
     char schedule_print[FINGERPRINT_SIZE]; /* of every/cron, offset, timezone and its rules only:

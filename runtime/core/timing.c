@@ -31,7 +31,8 @@ static int64_t margin_of(int64_t lease_ms)
 /* C + A + W + G: the budget without its margin. */
 static int64_t bare_budget(const struct timing *t)
 {
-    return t->command_timeout_ms + TIMING_START_MS + t->worst_case_ms + t->stop_grace_ms;
+    return t->command_timeout_ms + TIMING_START_MS + larger(t->worst_case_ms, t->max_runtime_ms) +
+           t->stop_grace_ms;
 }
 
 /* The margin of a lease that is the whole budget: the least M with M >= 250 and M >= (F + M) / 100,
@@ -45,6 +46,16 @@ static int64_t margin_of_whole(int64_t bare_ms)
 static int64_t repeat_ms(const struct timing *t)
 {
     return t->command_timeout_ms + t->connect_timeout_ms + t->command_timeout_ms;
+}
+
+int64_t timing_repeat_end_ms(const struct timing *t)
+{
+    return t->lease_ms / 3 + repeat_ms(t);
+}
+
+int64_t timing_must_stop_ms(const struct timing *t)
+{
+    return t->lease_ms - t->stop_grace_ms - t->margin_ms;
 }
 
 static bool survives(const struct timing *t, int64_t lease_ms)
@@ -86,9 +97,6 @@ int timing_derive(struct timing *t, int64_t *ret_smallest_ms)
         t->lease_ms = t->lease_cap_ms;
         t->renew_ms = t->lease_cap_ms / 3;
     }
-    t->repeat_end_ms = t->lease_ms / 3 + repeat_ms(t);
-    t->must_stop_ms = t->lease_ms - t->stop_grace_ms - t->margin_ms;
-
     if (t->lease_ms == t->budget_ms || survives(t, t->lease_ms))
         return 0;
     *ret_smallest_ms = smaller(smallest_renewed(t), whole);

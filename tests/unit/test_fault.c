@@ -258,7 +258,7 @@ static void test_the_fleets_clock(void **state)
             assert_true(fake_send(&f, now));
             fake_reply(&f, (struct store_reply){ .status = STORE_ERROR, .fault = rows[i].fault },
                        now);
-            assert_int_equal(f.fleet.clock_fault, rows[i].fault);
+            assert_int_equal(f.fleet.question_fault, rows[i].fault);
             assert_false(fake_send(&f, now));
             if (n == 0)
                 assert_true(boot_between(now, f.armed) <= rows[i].first_ms);
@@ -268,7 +268,7 @@ static void test_the_fleets_clock(void **state)
         assert_int_equal(f.reports[REPORT_UNANSWERED], 5);
         assert_true(fake_send(&f, now));
         fake_reply(&f, (struct store_reply){ .server = { 5000 } }, now);
-        assert_int_equal(f.fleet.clock_fault, FAULT_NONE);
+        assert_int_equal(f.fleet.question_fault, FAULT_NONE);
         assert_int_equal(f.reports[REPORT_ANSWERED], 1);
         fake_done(&f);
     }

@@ -16,14 +16,19 @@ static struct probe *probe_of(struct lease *l)
     return (struct probe *)((char *)l - offsetof(struct probe, lease));
 }
 
-static bool choose(struct lease *l, struct boot now, struct wall *ret_turn, struct wall *ret_next)
+static bool choose(struct lease *l, struct boot now, struct wall *ret_turn)
 {
     if (probe_of(l)->none_to_choose)
         return false;
     (void)now;
     ret_turn->ms = 1000;
-    ret_next->ms = 2000;
     return true;
+}
+
+static int64_t spread_ms(const struct lease *l)
+{
+    (void)l;
+    return 0;
 }
 
 static void at_instant(struct lease *l, struct boot now)
@@ -63,6 +68,7 @@ static void illegal(struct lease *l, enum lease_event event)
 
 static const struct lease_ops ops = {
     .choose = choose,
+    .spread_ms = spread_ms,
     .dropped = at_instant,
     .granted = with_reply,
     .refused = with_reply,

@@ -65,8 +65,8 @@ static void test_derive(void **state)
             fail_msg("case %zu: smallest %lld, M %lld, B %lld, L %lld, renewed every %lld", i,
                      (long long)smallest, (long long)t.margin_ms, (long long)t.budget_ms,
                      (long long)t.lease_ms, (long long)t.renew_ms);
-        assert_true(t.repeat_end_ms == t.lease_ms / 3 + 2 * c->command + c->connect);
-        assert_true(t.must_stop_ms == t.lease_ms - c->grace - t.margin_ms);
+        assert_true(timing_repeat_end_ms(&t) == t.lease_ms / 3 + 2 * c->command + c->connect);
+        assert_true(timing_must_stop_ms(&t) == t.lease_ms - c->grace - t.margin_ms);
     }
 }
 
@@ -89,7 +89,8 @@ static void check_laws(const struct timing *t, int result, int64_t smallest)
     assert_true(t->margin_ms == 250 || 100 * (t->margin_ms - 1) < t->lease_ms);
     assert_true(t->lease_ms == (t->budget_ms < t->lease_cap_ms ? t->budget_ms : t->lease_cap_ms));
     assert_true((t->renew_ms == 0) == (t->lease_ms == t->budget_ms));
-    assert_true((result == 0) == (t->renew_ms == 0 || t->repeat_end_ms <= t->must_stop_ms));
+    assert_true((result == 0) ==
+                (t->renew_ms == 0 || timing_repeat_end_ms(t) <= timing_must_stop_ms(t)));
     if (result == 0)
         return;
     assert_int_equal(result, -ERANGE);
@@ -118,6 +119,23 @@ static void test_derive_laws(void **state)
 
         check_laws(&t, result, smallest);
     }
+}
+
+/* The budget is that of the longest run; the lease stays what it is, but for a budget that fits
+ * into it. */
+static void test_a_run_that_may_be_extended(void **state)
+{
+    struct timing t = given(600000, 5000, C_DEFAULT, K_DEFAULT, 60000);
+    int64_t smallest;
+
+    (void)state;
+    t.max_runtime_ms = 2400000;
+    assert_int_equal(timing_derive(&t, &smallest), 0);
+    assert_true(t.budget_ms == 2409600 && t.lease_ms == 60000 && t.renew_ms == 20000);
+    t = given(1000, 5000, C_DEFAULT, K_DEFAULT, 60000);
+    t.max_runtime_ms = 4000;
+    assert_int_equal(timing_derive(&t, &smallest), 0);
+    assert_true(t.budget_ms == 13250 && t.lease_ms == 13250 && t.renew_ms == 0);
 }
 
 static void test_deadline_and_ttl(void **state)
@@ -162,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_derive),
         cmocka_unit_test(test_derive_laws),
+        cmocka_unit_test(test_a_run_that_may_be_extended),
         cmocka_unit_test(test_deadline_and_ttl),
         cmocka_unit_test(test_budget_is_never_passed),
     };

@@ -46,6 +46,8 @@ void bench_begin(struct bench *b, const struct job_spec *spec, bool settled)
                          .server_ahead_ms = BENCH_BEGIN_MS - BOOT_BEGIN_MS };
     fake_init(&b->fake, "alpha", 1, random);
     job_init(&b->job, &b->fake.fleet, &b->spec);
+    if (b->spec.run_unreachable)
+        job_alone_init(&b->alone, &b->job);
     job_begin(&b->job, b->now);
     assert_int_equal(b->job.state, JOB_NO_CLOCK);
     if (settled)

@@ -13,6 +13,7 @@ struct bench {
     struct fake fake;
     struct job_spec spec;
     struct job job;
+    struct job_alone alone;
     struct boot now;
     int64_t server_ahead_ms;
 };

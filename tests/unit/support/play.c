@@ -177,7 +177,7 @@ static void end_runs(struct play *p, struct play_device *d)
 
 /* --- the store --- */
 
-static struct memory_record *record_of(struct play *p, const struct job_spec *spec)
+static struct memory_claim *record_of(struct play *p, const struct job_spec *spec)
 {
     for (unsigned i = 0; i < p->job_count; i++)
         if (spec == &p->jobs[i].spec)
@@ -202,7 +202,7 @@ static void serve(struct play *p, struct play_device *d)
 static void forget(struct play_job *j)
 {
     memset(&j->lock, 0, sizeof j->lock);
-    j->record = (struct memory_record){ .lock = &j->lock };
+    j->record = (struct memory_claim){ .lock = &j->lock };
 }
 
 void play_empty_store(struct play *p)

@@ -21,7 +21,7 @@ struct play_run {
 
 struct play_job {
     struct job_spec spec;
-    struct memory_record record;
+    struct memory_claim record;
     struct memory_lock lock;
     int64_t takes_ms; /* a run */
     int result;       /* of a run, plugin.h's */
