@@ -51,16 +51,25 @@ struct redis_config {
     char *password;      /* from password_file; or NULL. Wiped by config_free */
     char *password_file; /* as written; or NULL */
     int64_t connect_timeout_ms, command_timeout_ms;
-    int64_t keepalive_ms; /* 0: off */
+    int64_t idle_timeout_ms; /* 0: closed as soon as nothing is needed */
+    int64_t keepalive_ms;    /* 0: off */
     int64_t backoff_min_ms, backoff_max_ms;
 };
 
+/* How the device takes part in its fleet. */
+struct fleet_config {
+    int64_t checkin_ms; /* from one hello to the next; 0: by the fleet's size */
+    bool turns_all;     /* every device asks for each turn, whatever the fleet's size */
+};
+
 struct job_config {
-    struct job_spec spec; /* spec.name and spec.key are texts of this struct */
+    struct job_spec spec; /* spec.name and spec.key are texts of this struct; spec.lock_key is owned
+                             like them */
     char *name;
     char *file;
     int line;
     bool enabled;
+    bool extend;    /* overrun = "extend"; what it means is in spec.timing.max_runtime_ms */
     bool elsewhere; /* none of `devices` matches this device: its plugin is neither looked for nor
                        probed */
     bool invalid;   /* a mistake was found, here or by the probe; spec may be unsound then */
@@ -92,6 +101,7 @@ struct config {
     char *job_user;        /* or NULL: default */
     bool job_user_written; /* the file names it: then a missing user is an error */
     struct redis_config redis;
+    struct fleet_config fleet;
     struct job_config *jobs; /* in order of name */
     size_t job_count;
     void *job_block;           /* the jobs' texts and arrays: config/pack.h; or NULL */

@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "config/device.h"
 #include "config/job.h"
+#include "config/job_sharing.h"
 #include "config/pack.h"
 #include "config/server.h"
 #include "config/sources.h"
@@ -137,6 +138,28 @@ struct needs {
     bool too_old; /* this rota, for the main file */
 };
 
+/* One device has nobody to share with. */
+static void check_local(struct reading *r, const struct group_lines *lines)
+{
+    const struct config *c = r->config;
+    const struct schema_group *top = schema_group(SCHEMA_TOP);
+    const struct {
+        const char *name;
+        bool chosen;
+    } shared[] = { { "checkin", c->fleet.checkin_ms > 0 }, { "turns", c->fleet.turns_all } };
+
+    if (c->store != CONFIG_STORE_LOCAL)
+        return;
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+        if (shared[i].chosen)
+            reading_problem(r, PROBLEM_WARNING, group_line(top, lines, shared[i].name),
+                            "%s has no meaning with store = \"local\"; leave it out",
+                            shared[i].name);
+    if (c->redis.configured)
+        reading_problem(r, PROBLEM_WARNING, group_line(top, lines, "redis"),
+                        "redis is not used, since store is \"local\"; leave one of them out");
+}
+
 static void read_main(struct reading *r, struct needs *needs)
 {
     const struct schema_group *g = schema_group(SCHEMA_TOP);
@@ -164,9 +187,7 @@ static void read_main(struct reading *r, struct needs *needs)
     check_job_user(r, group_line(g, &needs->top, "job_user"));
     server_read(r, config_setting_get_member(root, "redis"));
     default_folders(r);
-    if (r->config->store == CONFIG_STORE_LOCAL && r->config->redis.configured)
-        reading_problem(r, PROBLEM_WARNING, group_line(g, &needs->top, "redis"),
-                        "redis is not used, since store is \"local\"; leave one of them out");
+    check_local(r, &needs->top);
     jobs = config_setting_get_member(root, "jobs");
     if (jobs)
         read_jobs(r, jobs);
@@ -271,6 +292,7 @@ static void read_all(struct reading *r, const struct sources *s)
     }
     sort_jobs(r);
     job_note_same_keys(r);
+    job_sharing_note_same_locks(r);
     check_needs(r, &needs);
     if (!r->config->prefix)
         r->config->prefix = text_print("%s", "");

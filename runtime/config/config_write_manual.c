@@ -63,6 +63,7 @@ static const char foot[] = ".SH EXAMPLE\n.nf\n"
                            ".fi\n"
                            ".SH SEE ALSO\n"
                            ".BR rotad (8),\n"
+                           ".BR rota\\-guard (8),\n"
                            ".BR rota\\-plugins (7)\n";
 
 /* No character of a text may be a command of man's. */
@@ -89,9 +90,10 @@ static void put_duration_range(const struct schema_key *k, FILE *out)
 {
     char least[UNITS_SIZE], most[UNITS_SIZE];
 
-    fprintf(out, "duration, \\(dq%s\\(dq to \\(dq%s\\(dq",
+    fprintf(out, "duration, \\(dq%s\\(dq to \\(dq%s\\(dq%s",
             units_write_duration(k->min, least, sizeof(least)),
-            units_write_duration(k->max, most, sizeof(most)));
+            units_write_duration(k->max, most, sizeof(most)),
+            k->flags & SCHEMA_AUTO ? ", or \\(dqauto\\(dq" : "");
 }
 
 static void put_choices(const struct schema_key *k, FILE *out)

@@ -8,12 +8,30 @@ void group_defaults(struct reading *r, const struct schema_group *g, void *base)
         value_default(r, &g->keys[i], base);
 }
 
+/* Where a key of that name is at home; NULL: nowhere. */
+static const char *home_of(const char *name)
+{
+    static const char *const homes[SCHEMA_GROUP_COUNT] = {
+        [SCHEMA_TOP] = "outside of redis and jobs",
+        [SCHEMA_REDIS] = "in redis = { ... }",
+        [SCHEMA_JOB] = "in a job",
+    };
+
+    for (int id = 0; id < SCHEMA_GROUP_COUNT; id++)
+        if (schema_find(schema_group((enum schema_group_id)id), name))
+            return homes[id];
+    return NULL;
+}
+
 static void note_unknown(struct reading *r, const struct schema_group *g, const config_setting_t *s)
 {
-    const char *name = config_setting_name(s);
+    const char *name = config_setting_name(s), *home = home_of(name);
     const struct schema_key *nearest = schema_nearest(g, name);
 
-    if (nearest)
+    if (home)
+        reading_problem(r, PROBLEM_ERROR, parse_line(s), "unknown key '%s%s'; write it %s",
+                        g->prefix, name, home);
+    else if (nearest)
         reading_problem(r, PROBLEM_ERROR, parse_line(s),
                         "unknown key '%s%.80s'; did you mean '%s'?", g->prefix, name,
                         nearest->path);
@@ -55,6 +73,14 @@ void group_read(struct reading *r, const struct schema_group *g, const config_se
 int group_line(const struct schema_group *g, const struct group_lines *lines, const char *name)
 {
     return lines->line[schema_find(g, name) - g->keys];
+}
+
+int group_chosen_line(const struct schema_group *g, const struct group_lines *lines,
+                      const char *name, const void *base)
+{
+    const struct schema_key *k = schema_find(g, name);
+
+    return value_is_default(k, base) ? 0 : lines->line[k - g->keys];
 }
 
 void group_print(const struct schema_group *g, const void *base, const char *indent, FILE *out)

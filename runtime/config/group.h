@@ -16,6 +16,10 @@ void group_defaults(struct reading *r, const struct schema_group *g, void *base)
 void group_read(struct reading *r, const struct schema_group *g, const config_setting_t *s,
                 void *base, struct group_lines *ret_lines);
 int group_line(const struct schema_group *g, const struct group_lines *lines, const char *name);
+/* The same, but 0 too where the value is the default: one that is written out, as --print-config
+ * does, means what it means where it is left out. For keys that have a plain default, a number. */
+int group_chosen_line(const struct schema_group *g, const struct group_lines *lines,
+                      const char *name, const void *base);
 void group_note_missing(struct reading *r, const struct schema_key *k, int line);
 /* "name = value;" a line, each behind `indent`. */
 void group_print(const struct schema_group *g, const void *base, const char *indent, FILE *out);

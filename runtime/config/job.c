@@ -4,6 +4,7 @@
 #include "config/device.h"
 #include "config/job_print.h"
 #include "config/job_schedule.h"
+#include "config/job_sharing.h"
 #include "config/job_timing.h"
 #include "config/plugin.h"
 #include <stdlib.h>
@@ -62,6 +63,7 @@ static void read_keys(struct reading *r, const config_setting_t *s)
     check_patterns(r, group_line(g, &lines, "devices"));
     job_point_to_names(job);
     job->elsewhere = is_elsewhere(r);
+    job_sharing_settle(r, g, &lines);
     scheduled = job_schedule_settle(r, g, &lines, parse_line(s));
     if (job->spec.timing.worst_case_ms > 0)
         job_timing_settle(r, g, &lines, scheduled ? schedule_period_ms(&job->spec.schedule) : 0,

@@ -57,8 +57,6 @@ static void add_param(struct fingerprint *f, const struct param_value *v)
         fingerprint_text(f, "item", v->items[i]);
 }
 
-/* Keys that this version does not know yet stand with their defaults, so that a later version that
- * knows them gives the same job the same name. */
 static void add_all(struct fingerprint *f, const struct job_config *job)
 {
     const struct job_spec *spec = &job->spec;
@@ -68,10 +66,10 @@ static void add_all(struct fingerprint *f, const struct job_config *job)
     fingerprint_text(f, "cron", cron_text(job, cron));
     fingerprint_text(f, "timezone", timezone_name(job));
     add_rules(f, spec->schedule.zone);
-    fingerprint_text(f, "scope", "fleet");
-    fingerprint_integer(f, "concurrency", 1);
-    fingerprint_text(f, "lock", "redis");
-    fingerprint_text(f, "lock_key", "");
+    fingerprint_text(f, "scope", spec->scope == SCOPE_DEVICE ? "device" : "fleet");
+    fingerprint_integer(f, "concurrency", spec->concurrency);
+    fingerprint_text(f, "lock", spec->lock == LOCK_NONE ? "none" : "redis");
+    fingerprint_text(f, "lock_key", spec->lock_key ? spec->lock_key : "");
     fingerprint_integer(f, "worst_case", spec->timing.worst_case_ms);
     fingerprint_integer(f, "lease", spec->timing.lease_cap_ms);
     fingerprint_integer(f, "attempts", spec->attempts);

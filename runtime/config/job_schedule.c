@@ -5,6 +5,8 @@
 
 #define RETENTION_DEFAULT_MS (30 * DAY_MS)
 #define SPLAY_DEFAULT_MS SECOND_MS
+/* All devices of the fleet run each turn: they are spread wider. */
+#define SPLAY_DEVICE_SCOPE_MS MINUTE_MS
 #define CATCH_UP_DEFAULT_MS DAY_MS
 
 static int64_t least(int64_t a, int64_t b)
@@ -82,9 +84,9 @@ static void settle_by_period(struct reading *r, const struct schema_group *g,
     spec->catch_up_ms = settle_bounded(r, group_line(g, lines, "catch_up"),
                                        &(struct bound){ "catch_up", spec->catch_up_ms }, &period,
                                        CATCH_UP_DEFAULT_MS);
-    spec->splay_ms =
-        settle_bounded(r, group_line(g, lines, "splay"), &(struct bound){ "splay", spec->splay_ms },
-                       &quarter, SPLAY_DEFAULT_MS);
+    spec->splay_ms = settle_bounded(
+        r, group_line(g, lines, "splay"), &(struct bound){ "splay", spec->splay_ms }, &quarter,
+        spec->scope == SCOPE_DEVICE ? SPLAY_DEVICE_SCOPE_MS : SPLAY_DEFAULT_MS);
     settle_retention(r, group_line(g, lines, "retention"));
 }
 

@@ -2,7 +2,6 @@
 #include "config/job_timing.h"
 #include "base/text.h"
 #include "base/units.h"
-#include <stdlib.h>
 
 #define SECONDS_SIZE 32
 /* The store in this process answers at once, so that a lease needs no room for replies: only for
@@ -10,6 +9,8 @@
  * wants more than none. */
 #define LOCAL_COMMAND_MS 100
 #define LOCAL_CONNECT_MS 1
+#define MAX_RUNTIME_FACTOR 4
+#define MAX_RUNTIME_MAX_MS (31 * DAY_MS)
 
 /* Seconds, not below 0, as the arithmetic in a message needs them: exact below ten, to a tenth
  * above. */
@@ -47,7 +48,7 @@ static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
     char stop[SECONDS_SIZE + 8], grace[SECONDS_SIZE], margin[SECONDS_SIZE], smallest[UNITS_SIZE];
 
     say_seconds(t->lease_ms, lease);
-    say_stop(t->must_stop_ms, stop);
+    say_stop(timing_must_stop_ms(t), stop);
     say_seconds(t->stop_grace_ms, grace);
     say_seconds(t->margin_ms, margin);
     if (smallest_ms % SECOND_MS == 0)
@@ -69,7 +70,7 @@ static void note_short_lease(struct reading *r, int line, int64_t smallest_ms)
         "command_timeout + %s connect_timeout), but the job must be asked to stop %s (%s - "
         "%s "
         "stop_grace - %s margin). Write lease = \"%s\" or more, or a shorter stop_grace",
-        lease, say_seconds(t->repeat_end_ms, end), lease,
+        lease, say_seconds(timing_repeat_end_ms(t), end), lease,
         say_seconds(t->command_timeout_ms, command), say_seconds(t->connect_timeout_ms, connect),
         stop, lease, grace, margin, smallest);
 }
@@ -114,24 +115,45 @@ static void take_timeouts(struct reading *r)
     t->connect_timeout_ms = local ? LOCAL_CONNECT_MS : r->config->redis.connect_timeout_ms;
 }
 
+static void settle_max_runtime(struct reading *r, int line)
+{
+    struct timing *t = &r->job->spec.timing;
+    char written[UNITS_SIZE], least[UNITS_SIZE];
+
+    if (!r->job->extend) {
+        t->max_runtime_ms = 0;
+        if (line > 0)
+            reading_problem(r, PROBLEM_ERROR, line,
+                            "max_runtime goes with overrun = \"extend\"; write that too, or leave "
+                            "max_runtime out");
+    } else if (line == 0) {
+        t->max_runtime_ms = t->worst_case_ms * MAX_RUNTIME_FACTOR;
+        if (t->max_runtime_ms > MAX_RUNTIME_MAX_MS)
+            t->max_runtime_ms = MAX_RUNTIME_MAX_MS;
+    } else if (t->max_runtime_ms > 0 && t->max_runtime_ms < t->worst_case_ms) {
+        reading_problem(r, PROBLEM_ERROR, line,
+                        "max_runtime is \"%s\", less than worst_case; write at least \"%s\"",
+                        units_write_duration(t->max_runtime_ms, written, sizeof(written)),
+                        units_write_duration(t->worst_case_ms, least, sizeof(least)));
+    }
+}
+
+/* Without a lock there is no lease to keep: the budget alone ends the run. */
+static int derive(struct job_spec *spec, int64_t *ret_smallest_ms)
+{
+    int64_t lease_cap_ms = spec->timing.lease_cap_ms;
+    int result;
+
+    if (spec->lock == LOCK_NONE)
+        spec->timing.lease_cap_ms = INT64_MAX;
+    result = timing_derive(&spec->timing, ret_smallest_ms);
+    spec->timing.lease_cap_ms = lease_cap_ms;
+    return result;
+}
+
 static int first_of(int a, int b)
 {
     return a > 0 ? a : b;
-}
-
-/* The line of a value that somebody has chosen, else 0: a default that is written out, as
- * --print-config does, means what it means where it is left out. */
-static int chosen(const struct schema_group *g, const struct group_lines *lines, const char *name,
-                  int64_t value)
-{
-    const struct schema_key *k = schema_find(g, name);
-    int64_t def;
-
-    if (k->type == SCHEMA_INTEGER)
-        def = strtoll(k->def, NULL, 10);
-    else if (units_parse_duration(k->def, &def) < 0)
-        return 0;
-    return value == def ? 0 : group_line(g, lines, name);
 }
 
 void job_timing_settle(struct reading *r, const struct schema_group *g,
@@ -143,13 +165,15 @@ void job_timing_settle(struct reading *r, const struct schema_group *g,
     int64_t smallest_ms;
 
     take_timeouts(r);
-    if (timing_derive(&spec->timing, &smallest_ms) < 0)
+    settle_max_runtime(r, group_line(g, lines, "max_runtime"));
+    if (derive(spec, &smallest_ms) < 0)
         note_short_lease(r, first_of(lease, first_of(grace, job_line)), smallest_ms);
     if (period_ms == 0)
         return;
     warn_long_run(r, worst_case, period_ms);
-    attempts = first_of(chosen(g, lines, "attempts", spec->attempts),
-                        first_of(chosen(g, lines, "lease", spec->timing.lease_cap_ms),
-                                 chosen(g, lines, "retry_delay", spec->retry_delay_ms)));
-    warn_many_attempts(r, attempts, period_ms);
+    attempts = first_of(group_chosen_line(g, lines, "attempts", r->job),
+                        first_of(group_chosen_line(g, lines, "lease", r->job),
+                                 group_chosen_line(g, lines, "retry_delay", r->job)));
+    if (spec->lock != LOCK_NONE)
+        warn_many_attempts(r, attempts, period_ms);
 }

@@ -8,6 +8,12 @@
 
 #define DEST(type, member)                                                                         \
     .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
+/* Words of the manual page alone: rotad is built without them. */
+#ifdef ROTA_MANUAL
+#define MANUAL(words) (words)
+#else
+#define MANUAL(words) NULL
+#endif
 #define TOP(key) .path = (key), .name = (key)
 #define REDIS(key) .path = "redis." key, .name = (key)
 #define JOB(key) .path = (key), .name = (key)
@@ -18,167 +24,263 @@
 static const struct schema_key top_keys[] = {
     { TOP("prefix"), SCHEMA_TEXT, SCHEMA_NEEDS_JOB, .min = 1, .max = 32, .only = "._:-",
       .example = "acme:",
-      .help =
+      .help = MANUAL(
           "Names the fleet: devices with the same Redis and prefix share turns. Not needed with "
-          "store = \"local\".",
+          "store = \"local\"."),
       DEST(config, prefix) },
     { TOP("device"), SCHEMA_TEXT, SCHEMA_TEMPLATE, .min = 1, .max = 64, .def = "%H-%m",
-      .otherwise = "the host name and 4 digits from the machine-id", .example = "gate-0007",
-      .help = "This device's name, for people to read. %H is the host name, %m 4 digits that "
-              "follow from the "
-              "machine-id, %b 8 digits of the boot id, %% a percent sign.",
+      .otherwise = MANUAL("the host name and 4 digits from the machine-id"), .example = "gate-0007",
+      .help =
+          MANUAL("This device's name, for people to read. %H is the host name, %m 4 digits that "
+                 "follow from the "
+                 "machine-id, %b 8 digits of the boot id, %% a percent sign."),
       DEST(config, device) },
     { TOP("device_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE, .min = 2, .max = 4095,
       .example = "/etc/rota/device",
-      .help =
-          "Read the name from this file's first line instead, as it is: a % means nothing there.",
+      .help = MANUAL(
+          "Read the name from this file's first line instead, as it is: a % means nothing there."),
       DEST(config, device_file) },
     { TOP("store"), SCHEMA_CHOICE, .choices = "redis|local", .min = CONFIG_STORE_REDIS,
       .def = "redis",
-      .help = "Where turns are shared: redis; or local, for this device alone, without Redis: what "
-              "is known of a job's turns lives as long as rotad.",
+      .help = MANUAL(
+          "Where turns are shared: redis; or local, for this device alone, without Redis: what "
+          "is known of a job's turns lives as long as rotad."),
       DEST(config, store) },
     { TOP("requires"), SCHEMA_TEXT, SCHEMA_LIVE, .min = 1, .max = 9, .example = "0.1",
-      .help = "This file needs at least that rota, such as 0.1; an older one says so, and nothing "
-              "else.",
+      .help = MANUAL(
+          "This file needs at least that rota, such as 0.1; an older one says so, and nothing "
+          "else."),
       DEST(config, requires) },
     { TOP("plugin_dir"), SCHEMA_LIST, SCHEMA_ABSOLUTE, .min = 1, .max = 16,
-      .otherwise = "the folder of the installed plugins", .example = "/usr/lib/rota",
-      .help = "Where plugins are looked for, in this order.", DEST(config, plugin_dirs) },
+      .otherwise = MANUAL("the folder of the installed plugins"), .example = "/usr/lib/rota",
+      .help = MANUAL("Where plugins are looked for, in this order."), DEST(config, plugin_dirs) },
     { TOP("max_running"), SCHEMA_INTEGER, SCHEMA_LIVE, .min = 1, .max = 64, .def = "4",
-      .help = "Runs at once on this device; a full device lets others take the turn.",
+      .help = MANUAL("Runs at once on this device; a full device lets others take the turn."),
       DEST(config, max_running) },
+    { TOP("checkin"), SCHEMA_DURATION, SCHEMA_AUTO, .min = 10 * MINUTE_MS, .max = 30 * DAY_MS,
+      .def = "auto", .example = "1d",
+      .help = MANUAL(
+          "How often the device says hello to the fleet, which learns its size from that and "
+          "tells what others have done; auto: every 10 minutes to 6 hours, by the fleet's "
+          "size. 1d suits a metered link."),
+      DEST(config, fleet.checkin_ms) },
+    { TOP("turns"), SCHEMA_CHOICE, .choices = "auto|all", .min = 0, .def = "auto",
+      .help =
+          MANUAL("Who asks for a turn: auto: a few devices each time, drawn by lot, however many "
+                 "there are; all: every device."),
+      DEST(config, fleet.turns_all) },
     { TOP("log_level"), SCHEMA_CHOICE, SCHEMA_LIVE, .choices = "err|warning|notice|info|debug",
       .min = LOG_ERR, .def = "info",
-      .help = "Least level that is logged; turns of other devices are debug.",
+      .help = MANUAL(
+          "Least level that is logged; turns of other devices and starts of runs are debug."),
       DEST(config, log_level) },
     { TOP("stop_timeout"), SCHEMA_DURATION, SCHEMA_LIVE, .min = 0, .max = HOUR_MS, .def = "45s",
-      .help = "Longest wait for running jobs when rotad stops.", DEST(config, stop_timeout_ms) },
+      .help = MANUAL("Longest wait for running jobs when rotad stops."),
+      DEST(config, stop_timeout_ms) },
     { TOP("job_user"), SCHEMA_TEXT, .min = 1, .max = 64,
-      .otherwise = "rota-job; where rotad is not root, or that user is not there, rotad's own",
-      .example = "rota-job", .help = "The user that jobs run as.", DEST(config, job_user) },
+      .otherwise =
+          MANUAL("rota-job; where rotad is not root, or that user is not there, rotad's own"),
+      .example = "rota-job", .help = MANUAL("The user that jobs run as."), DEST(config, job_user) },
     { TOP("redis"), SCHEMA_GROUP, .example = "{ address = \"127.0.0.1:6379\"; }",
-      .help =
+      .help = MANUAL(
           "The Redis server that the fleet shares; required where there is a job, but with store "
-          "= \"local\"." },
+          "= \"local\".") },
     { TOP("jobs"), SCHEMA_GROUP, .example = "{ NAME = { plugin = \"exec\"; }; }",
-      .help = "The jobs, each by its name." },
+      .help = MANUAL("The jobs, each by its name.") },
 };
 
 static const struct schema_key redis_keys[] = {
     { REDIS("address"), SCHEMA_ADDRESSES, SCHEMA_NEEDS_JOB, .min = 1, .max = 16,
       .example = "127.0.0.1:6379",
-      .help = "The server as \"host:port\", \"[v6]:port\" or \"unix:/path\", or a list of servers "
-              "tried in turn. Host is an address or a name, which is resolved for each connection; "
-              "each of its addresses is tried.",
+      .help = MANUAL(
+          "The server as \"host:port\", \"[v6]:port\" or \"unix:/path\", or a list of servers "
+          "tried in turn. Host is an address or a name, which is resolved for each connection; "
+          "each of its addresses is tried."),
       .size = sizeof(struct redis_config) },
     { REDIS("database"), SCHEMA_INTEGER, .min = 0, .max = 1023, .def = "0",
-      .help = "Database number (SELECT).", DEST(redis_config, database) },
+      .help = MANUAL("Database number (SELECT)."), DEST(redis_config, database) },
     { REDIS("username"), SCHEMA_TEXT, .min = 1, .max = 128, .example = "rota",
-      .help = "ACL user; goes with password_file.", DEST(redis_config, username) },
+      .help = MANUAL("ACL user; goes with password_file."), DEST(redis_config, username) },
     { REDIS("password_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE, .min = 2, .max = 4095,
       .example = "/etc/rota/redis.password",
-      .help =
-          "File with the password on its first line, which only its owner may read (mode 0600).",
+      .help = MANUAL(
+          "File with the password on its first line, which only its owner may read (mode 0600)."),
       DEST(redis_config, password_file) },
     { REDIS("tls"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "false",
-      .otherwise = "false for unix and loopback; must be written for any other address",
-      .help = "Encrypt. This version cannot yet: false says that all, the password too, goes in "
-              "the clear.",
+      .otherwise = MANUAL("false for unix and loopback; must be written for any other address"),
+      .help =
+          MANUAL("Encrypt. This version cannot yet: false says that all, the password too, goes in "
+                 "the clear."),
       DEST(redis_config, tls) },
     { REDIS("connect_timeout"), SCHEMA_DURATION, .min = 100, .max = 2 * MINUTE_MS, .def = "10s",
-      .help = "For name, connection and login together.", DEST(redis_config, connect_timeout_ms) },
+      .help = MANUAL("For name, connection and login together."),
+      DEST(redis_config, connect_timeout_ms) },
     { REDIS("command_timeout"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "3s",
-      .help = "For one reply; then the connection is closed.",
+      .help = MANUAL("For one reply; then the connection is closed."),
       DEST(redis_config, command_timeout_ms) },
+    { REDIS("idle_timeout"), SCHEMA_DURATION, .min = 0, .max = 7 * DAY_MS, .def = "15m",
+      .help = MANUAL(
+          "The connection is closed when the next need of it is further off than this; never "
+          "while a lease is held."),
+      DEST(redis_config, idle_timeout_ms) },
     { REDIS("keepalive"), SCHEMA_DURATION, .min = 0, .max = 2 * HOUR_MS, .def = "2m",
-      .help =
+      .help = MANUAL(
           "Silence before TCP asks whether the server is there, 10s to 2h; 0s: never. Keep below "
-          "the carrier's NAT time-out.",
+          "the carrier's NAT time-out."),
       DEST(redis_config, keepalive_ms) },
     { REDIS("backoff_min"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "500ms",
-      .help = "Least reconnect window (full jitter).", DEST(redis_config, backoff_min_ms) },
+      .help = MANUAL("Least reconnect window (full jitter)."), DEST(redis_config, backoff_min_ms) },
     { REDIS("backoff_max"), SCHEMA_DURATION, .min = SECOND_MS, .max = HOUR_MS, .def = "1m",
-      .help = "Greatest reconnect window.", DEST(redis_config, backoff_max_ms) },
+      .help = MANUAL("Greatest reconnect window."), DEST(redis_config, backoff_max_ms) },
 };
 
 static const struct schema_key job_keys[] = {
     { JOB("plugin"), SCHEMA_TEXT, SCHEMA_REQUIRED, .min = 1, .max = 4095, .example = "exec",
-      .help = "What does the work: a name that is looked for in plugin_dir, or the absolute path "
-              "of the file.",
+      .help = MANUAL(
+          "What does the work: a name that is looked for in plugin_dir, or the absolute path "
+          "of the file."),
       DEST(job_config, plugin) },
-    { JOB("params"), SCHEMA_PARAMS, .otherwise = "{}",
+    { JOB("params"), SCHEMA_PARAMS, .otherwise = MANUAL("{}"),
       .example = "{ command = [ \"/usr/bin/true\" ]; }",
-      .help = "The plugin's own settings: rota-guard --describe PLUGIN.",
+      .help = MANUAL("The plugin's own settings: rota-guard --describe PLUGIN."),
       .size = sizeof(struct job_config) },
     { JOB("enabled"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "true",
-      .help = "false: checked, shown, never run.", DEST(job_config, enabled) },
+      .help = MANUAL("false: checked, shown, never run."), DEST(job_config, enabled) },
     { JOB("devices"), SCHEMA_LIST, .min = 1, .max = 64, .def = "*", .example = "gate-*",
-      .help = "Only devices whose name matches one of these take turns; * stands for any "
-              "characters, ? for one.",
+      .help = MANUAL("Only devices whose name matches one of these take turns; * stands for any "
+                     "characters, ? for one."),
       DEST(job_config, devices) },
+    { JOB("version"), SCHEMA_INTEGER, .min = 0, .max = INT32_MAX, .def = "0",
+      .help =
+          MANUAL("Of this job's configuration, for a roll-out: once a higher one has succeeded, "
+                 "devices with a lower one stand aside. To roll back, give the old configuration a "
+                 "number that is higher still. 0: off."),
+      DEST(job_config, spec.version) },
     { JOB("was"), SCHEMA_TEXT, .min = 1, .max = JOB_NAME_MAX, .example = "old_name",
-      .help = "The job's former name: all its keys in Redis are named by it for as long as this "
-              "stands, so that a new name loses neither turns nor the lock.",
+      .help =
+          MANUAL("The job's former name: all its keys in Redis are named by it for as long as this "
+                 "stands, so that a new name loses neither turns nor the lock."),
       DEST(job_config, was) },
     { JOB("every"), SCHEMA_DURATION, SCHEMA_ZERO_IS_NONE, .min = SECOND_MS, .max = 366 * DAY_MS,
-      .otherwise = "none; every or cron is required", .example = "5m",
-      .help = "How often: a grid from the epoch in UTC, the same on all devices.",
+      .otherwise = MANUAL("none; every or cron is required"), .example = "5m",
+      .help = MANUAL("How often: a grid from the epoch in UTC, the same on all devices."),
       DEST(job_config, spec.schedule.every_ms) },
     { JOB("cron"), SCHEMA_TEXT, SCHEMA_TABS, .min = 1, .max = 255,
-      .otherwise = "none; every or cron is required", .example = "30 2 * * 1-5",
-      .help = "When, as in crontab(5): minute, hour, day of month, month, day of week, or @hourly, "
-              "@daily (@midnight), @weekly, @monthly, @yearly (@annually). Where both days are "
-              "restricted, either will do. "
-              "What falls into an hour that a change of the clock leaves out is due at its end; in "
-              "an hour that comes twice a job with * or a step in the hour field is due twice, any "
-              "other once.",
+      .otherwise = MANUAL("none; every or cron is required"), .example = "30 2 * * 1-5",
+      .help = MANUAL(
+          "When, as in crontab(5): minute, hour, day of month, month, day of week, or @hourly, "
+          "@daily (@midnight), @weekly, @monthly, @yearly (@annually). Where both days are "
+          "restricted, either will do. "
+          "What falls into an hour that a change of the clock leaves out is due at its end; in "
+          "an hour that comes twice a job with * or a step in the hour field is due twice, any "
+          "other once."),
       DEST(job_config, cron) },
     { JOB("offset"), SCHEMA_DURATION, SCHEMA_ZERO_IS_NONE, .min = 0, .max = 366 * DAY_MS,
-      .def = "0s", .help = "Shifts the grid of every; at most every.",
+      .def = "0s", .help = MANUAL("Shifts the grid of every; at most every."),
       DEST(job_config, spec.schedule.offset_ms) },
-    { JOB("timezone"), SCHEMA_TEXT, .min = 1, .max = 64, .only = "_+-/", .otherwise = "UTC",
+    { JOB("timezone"), SCHEMA_TEXT, .min = 1, .max = 64, .only = "_+-/", .otherwise = MANUAL("UTC"),
       .example = "Europe/Berlin",
-      .help = "Zone of cron, by its name in /usr/share/zoneinfo (package tzdata). UTC needs no "
-              "such file.",
+      .help =
+          MANUAL("Zone of cron, by its name in /usr/share/zoneinfo (package tzdata). UTC needs no "
+                 "such file."),
       DEST(job_config, timezone) },
     { JOB("catch_up"), SCHEMA_DURATION, .min = 0, .max = 366 * DAY_MS,
-      .otherwise = "the period, at most 1d", .example = "1h",
-      .help = "How late a turn may still be taken; at most the period.",
+      .otherwise = MANUAL("the period, at most 1d"), .example = "1h",
+      .help = MANUAL("How late a turn may still be taken; at most the period."),
       DEST(job_config, spec.catch_up_ms) },
     { JOB("first"), SCHEMA_CHOICE, .choices = "wait|now", .min = 0, .def = "wait",
-      .help = "A job or schedule never seen before: wait for its next turn, or take the latest, "
-              "where catch_up allows that.",
+      .help =
+          MANUAL("A job or schedule never seen before: wait for its next turn, or take the latest, "
+                 "where catch_up allows that."),
       DEST(job_config, spec.first_now) },
     { JOB("splay"), SCHEMA_DURATION, .min = 0, .max = 92 * DAY_MS,
-      .otherwise = "1s, never over a quarter of the period", .example = "1s",
-      .help = "Random delay of each device; at most a quarter of the period.",
+      .otherwise = MANUAL("1s, with scope = \"device\" 1m, never over a quarter of the period"),
+      .example = "1s",
+      .help = MANUAL("Random delay of each device; at most a quarter of the period."),
       DEST(job_config, spec.splay_ms) },
+    { JOB("scope"), SCHEMA_CHOICE, .choices = "fleet|device", .min = SCOPE_FLEET, .def = "fleet",
+      .help = MANUAL(
+          "fleet: one run a turn in the fleet; device: one on each device, at most concurrency "
+          "of them at once. The same on all devices: rotad(8), TWO CONFIGURATIONS."),
+      DEST(job_config, spec.scope) },
+    { JOB("concurrency"), SCHEMA_INTEGER, .min = 1, .max = 100000, .def = "1",
+      .help = MANUAL("With scope = \"device\": runs at once in the whole fleet."),
+      DEST(job_config, spec.concurrency) },
+    { JOB("stop_after_failures"), SCHEMA_INTEGER, .min = 0, .max = 1000,
+      .otherwise = MANUAL("3 with scope = \"device\", else 0"), .example = "3",
+      .help = MANUAL(
+          "With scope = \"device\": after so many failures in a row, on whatever devices, the "
+          "job is paused in the whole fleet, until somebody resumes it: rotad(8), PAUSE. 0: off."),
+      DEST(job_config, spec.stop_after_failures) },
+    { JOB("lock"), SCHEMA_CHOICE, .choices = "redis|none", .min = LOCK_STORE, .def = "redis",
+      .help = MANUAL(
+          "none: no lock and no claim: every device runs each turn, and only the time is asked "
+          "of Redis. For work that is shared out elsewhere, such as by row locks of a "
+          "database. The same on all devices."),
+      DEST(job_config, spec.lock) },
+    { JOB("lock_key"), SCHEMA_TEXT, .min = 1, .max = 200, .example = "{orders}:lock",
+      .help = MANUAL(
+          "Use exactly this key of Redis as the lock, which other jobs and other programs may "
+          "use too: one of them runs at a time. The same on all devices. Braces only as a hash "
+          "tag of Redis Cluster, as in {orders}:lock. Who finds it held asks again when the "
+          "holder's lease would end, also where the holder is done sooner: up to one lease "
+          "later. Another program takes it by SET KEY VALUE NX PX MILLISECONDS, with a VALUE of "
+          "its own, and deletes it only while it has that value."),
+      DEST(job_config, spec.lock_key) },
     { JOB("worst_case"), SCHEMA_DURATION, SCHEMA_REQUIRED, .min = 100, .max = 31 * DAY_MS,
-      .example = "10m", .help = "Longest a healthy run takes, from the worker's start.",
+      .example = "10m", .help = MANUAL("Longest a healthy run takes, from the worker's start."),
       DEST(job_config, spec.timing.worst_case_ms) },
     { JOB("stop_grace"), SCHEMA_DURATION, .min = 0, .max = 10 * MINUTE_MS, .def = "5s",
-      .help = "Between asking (SIGTERM) and killing (SIGKILL).",
+      .help = MANUAL("Between asking (SIGTERM) and killing (SIGKILL)."),
       DEST(job_config, spec.timing.stop_grace_ms) },
     { JOB("lease"), SCHEMA_DURATION, .min = SECOND_MS, .max = DAY_MS, .def = "1m",
-      .help = "Time to live of the lock; a crash is noticed in this time. A run whose worst case, "
-              "grace "
-              "and margins fit into it has a lease that is just so long, which is never renewed.",
+      .help = MANUAL(
+          "Time to live of the lock; a crash is noticed in this time. A run whose worst case, "
+          "grace "
+          "and margins fit into it has a lease that is just so long, which is never renewed."),
       DEST(job_config, spec.timing.lease_cap_ms) },
+    { JOB("overrun"), SCHEMA_CHOICE, .choices = "stop|extend", .min = 0, .def = "stop",
+      .help = MANUAL(
+          "At worst_case: stop the run; or extend it: each report of progress gives it another "
+          "worst_case, up to max_runtime. A program that exec starts reports none."),
+      DEST(job_config, extend) },
+    { JOB("max_runtime"), SCHEMA_DURATION, SCHEMA_ZERO_IS_NONE, .min = 100, .max = 31 * DAY_MS,
+      .otherwise = MANUAL("4 times worst_case, at most 31d"), .example = "1h",
+      .help = MANUAL(
+          "With overrun = \"extend\": the longest that a run may take, whatever it reports; at "
+          "least worst_case."),
+      DEST(job_config, spec.timing.max_runtime_ms) },
+    { JOB("if_unreachable"), SCHEMA_CHOICE, .choices = "skip|run", .min = 0, .def = "skip",
+      .help = MANUAL(
+          "With scope = \"device\", where Redis does not answer: skip the turn; or run it "
+          "without a seat, by the device's own clock where that is plausible. Then more than "
+          "concurrency may run at once, and a turn whose end Redis was not told before rotad ended "
+          "may run again."),
+      DEST(job_config, spec.run_unreachable) },
+    { JOB("require_fence"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "false",
+      .help = MANUAL(
+          "true: never run without a fence that grows with every lease of the job. With scope = "
+          "\"device\", lock = \"none\", store = \"local\", or a lock_key that another job "
+          "has too, there is none: that is a mistake."),
+      DEST(job_config, spec.require_fence) },
     { JOB("attempts"), SCHEMA_INTEGER, .min = 1, .max = 100, .def = "3",
-      .help = "Tries of one turn, in the whole fleet.", DEST(job_config, spec.attempts) },
+      .help = MANUAL("Tries of one turn, in the whole fleet; with scope = \"device\" or lock = "
+                     "\"none\" on this device. After a turn that was given up, each later one "
+                     "gets one try, until one succeeds; with scope = \"device\" it gets all."),
+      DEST(job_config, spec.attempts) },
     { JOB("retry_delay"), SCHEMA_DURATION, .min = 0, .max = DAY_MS, .def = "1m",
-      .help = "After failed, crashed, overrun or lost, before the next try of that turn.",
+      .help = MANUAL("After failed, crashed, overrun or lost, before the next try of that turn."),
       DEST(job_config, spec.retry_delay_ms) },
     { JOB("history"), SCHEMA_INTEGER, .min = 0, .max = 10000, .def = "100",
-      .help = "Finished runs kept in Redis.", DEST(job_config, spec.history) },
+      .help = MANUAL("Finished runs kept in Redis; 0: none."), DEST(job_config, spec.history) },
     { JOB("retention"), SCHEMA_DURATION, .min = DAY_MS, .max = RETENTION_MAX_MS,
-      .otherwise = "30d, or more where turns are rare", .example = "30d",
-      .help = "How long what is known of the job outlives its last turn; at least the longest time "
-              "from one turn to the next, and one period more.",
+      .otherwise = MANUAL("30d, or more where turns are rare"), .example = "30d",
+      .help = MANUAL(
+          "How long what is known of the job outlives its last turn; at least the longest time "
+          "from one turn to the next, and one period more."),
       DEST(job_config, spec.retention_ms) },
     { JOB("output_lines"), SCHEMA_INTEGER, .min = 0, .max = 1000, .def = "20",
-      .help = "Last lines of output kept for show and for the failure's reason.",
+      .help = MANUAL("Last lines of output kept for show and for the failure's reason."),
       DEST(job_config, output_lines) },
 };
 

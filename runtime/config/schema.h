@@ -26,23 +26,25 @@ enum {
     SCHEMA_ABSOLUTE = 8,  /* an absolute path, or a list of such */
     SCHEMA_TEMPLATE = 16, /* texts: %H and the like are expanded, so that a % is printed as %% */
     SCHEMA_ZERO_IS_NONE = 32, /* durations: 0 is printed as nothing */
-    SCHEMA_TABS = 64,         /* texts: a tab means a space, and is kept as one */
+    SCHEMA_AUTO = 64,         /* durations: "auto" is written for 0, which is below `min` */
+    SCHEMA_TABS = 128,        /* texts: a tab means a space, and is kept as one */
 };
 
 struct schema_key {
     const char *path; /* as messages name it: "redis.address" */
     const char *name; /* as the group holds it: "address" */
-    enum schema_type type;
-    unsigned flags;
-    int64_t min, max;    /* durations in ms, integers; texts: length in bytes */
-    const char *choices; /* "err|warning" */
+    enum schema_type type : 8;
+    unsigned flags : 24;
+    uint16_t offset, size; /* of the destination in the group's struct */
+    int64_t min, max;      /* durations in ms, integers; texts: length in bytes */
+    const char *choices;   /* "err|warning" */
     const char *only;    /* texts: what may stand in them beside letters and digits; NULL: anything
                             printable */
     const char *def;     /* the default, without quotes; NULL: none, or by `otherwise` */
+    const char *example; /* for messages; NULL: def serves */
+    /* For the manual page, which is written by a program of its own; NULL in rotad. */
     const char *otherwise; /* the default in words, where it depends */
-    const char *example;   /* for messages; NULL: def serves */
     const char *help;      /* one sentence */
-    size_t offset, size;   /* of the destination in the group's struct */
 };
 
 enum schema_group_id { SCHEMA_TOP, SCHEMA_REDIS, SCHEMA_JOB, SCHEMA_GROUP_COUNT };

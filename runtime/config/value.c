@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/address.h"
+#include "config/duration.h"
 #include "config/list.h"
 #include "config/params.h"
 #include <ctype.h>
@@ -178,50 +179,6 @@ static void read_choice(struct reading *r, const struct schema_key *k, const con
                     parse_quote(s, quoted, sizeof(quoted)), choices);
 }
 
-static void note_duration(struct reading *r, const struct schema_key *k, const config_setting_t *s,
-                          int error)
-{
-    char quoted[PARSE_QUOTE_SIZE], least[UNITS_SIZE], most[UNITS_SIZE];
-    const struct scan_number *n = parse_number(s);
-    const char *digits = n ? n->text : setting_text(s);
-
-    parse_quote(s, quoted, sizeof(quoted));
-    if (error == -ENODATA && digits && strlen(digits) < 20)
-        reading_problem(r, PROBLEM_ERROR, parse_line(s),
-                        "%s is %s, which has no unit; write \"%ss\" or \"%sm\"", k->path, quoted,
-                        digits, digits);
-    else if (error == -ERANGE)
-        reading_problem(r, PROBLEM_ERROR, parse_line(s),
-                        "%s is %s; write a duration from \"%s\" to \"%s\"", k->path, quoted,
-                        units_write_duration(k->min, least, sizeof(least)),
-                        units_write_duration(k->max, most, sizeof(most)));
-    else
-        reading_problem(
-            r, PROBLEM_ERROR, parse_line(s),
-            "%s is %s; write a duration in quotes, such as \"30s\", \"10m\" or \"1h30m\"", k->path,
-            quoted);
-}
-
-static void read_duration(struct reading *r, const struct schema_key *k, const config_setting_t *s,
-                          void *dest)
-{
-    const struct scan_number *n = parse_number(s);
-    const char *text = setting_text(s);
-    int64_t ms = 0;
-    int error = -EINVAL;
-
-    if (n && n->plain && n->text[0] != '-')
-        error = -ENODATA;
-    else if (text)
-        error = units_parse_duration(text, &ms);
-    if (error == 0 && (ms < k->min || ms > k->max))
-        error = -ERANGE;
-    if (error == 0)
-        put_number(dest, k->size, ms);
-    else
-        note_duration(r, k, s, error);
-}
-
 static void read_integer(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                          void *dest)
 {
@@ -264,10 +221,8 @@ static bool text_is_set(const void *dest)
 
 static bool texts_equal(const void *a, const void *b, size_t size)
 {
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
-
     (void)size;
-    return x == y || text_equal(x, y);
+    return text_same(*(char *const *)a, *(char *const *)b);
 }
 
 static void text_free(void *dest)
@@ -316,13 +271,6 @@ static void print_choice(const struct schema_key *k, const void *dest, FILE *out
     fprintf(out, "\"%.*s\"", length, choice ? choice : "");
 }
 
-static void print_duration(const struct schema_key *k, const void *dest, FILE *out)
-{
-    char buf[UNITS_SIZE];
-
-    fprintf(out, "\"%s\"", units_write_duration(get_number(dest, k->size), buf, sizeof(buf)));
-}
-
 static void print_integer(const struct schema_key *k, const void *dest, FILE *out)
 {
     fprintf(out, "%lld", (long long)get_number(dest, k->size));
@@ -336,7 +284,7 @@ static void print_boolean(const struct schema_key *k, const void *dest, FILE *ou
 static const struct value_type types[SCHEMA_TYPE_COUNT] = {
     [SCHEMA_TEXT] = { read_text, text_is_set, print_text, texts_equal, text_free },
     [SCHEMA_CHOICE] = { read_choice, NULL, print_choice, number_equal, NULL },
-    [SCHEMA_DURATION] = { read_duration, NULL, print_duration, number_equal, NULL },
+    [SCHEMA_DURATION] = { duration_read, NULL, duration_print, number_equal, NULL },
     [SCHEMA_INTEGER] = { read_integer, NULL, print_integer, number_equal, NULL },
     [SCHEMA_BOOLEAN] = { read_boolean, NULL, print_boolean, number_equal, NULL },
     [SCHEMA_LIST] = { list_read, list_is_set, list_print, list_equal, list_free },
@@ -351,32 +299,36 @@ void value_read(struct reading *r, const struct schema_key *k, const config_sett
     types[k->type].read(r, k, s, at(k, base));
 }
 
+/* Of the types whose value is a number; "auto" is 0. */
+static int64_t default_number(const struct schema_key *k)
+{
+    int64_t ms = 0;
+
+    switch (k->type) {
+    case SCHEMA_CHOICE:
+        return k->min + schema_choice_index(k->choices, k->def);
+    case SCHEMA_DURATION:
+        return units_parse_duration(k->def, &ms) < 0 ? 0 : ms;
+    case SCHEMA_INTEGER:
+        return strtoll(k->def, NULL, 10);
+    default:
+        return strcmp(k->def, "true") == 0;
+    }
+}
+
 void value_default(struct reading *r, const struct schema_key *k, void *base)
 {
-    int64_t ms;
-
-    if (!k->def)
+    if (!k->def || k->type == SCHEMA_LIST)
         return;
-    switch (k->type) {
-    case SCHEMA_TEXT:
+    if (k->type == SCHEMA_TEXT)
         *(char **)at(k, base) = reading_copy(r, k->def);
-        break;
-    case SCHEMA_CHOICE:
-        put_number(at(k, base), k->size, k->min + schema_choice_index(k->choices, k->def));
-        break;
-    case SCHEMA_DURATION:
-        if (units_parse_duration(k->def, &ms) == 0)
-            put_number(at(k, base), k->size, ms);
-        break;
-    case SCHEMA_INTEGER:
-        put_number(at(k, base), k->size, strtoll(k->def, NULL, 10));
-        break;
-    case SCHEMA_BOOLEAN:
-        put_number(at(k, base), k->size, strcmp(k->def, "true") == 0);
-        break;
-    default:
-        break;
-    }
+    else
+        put_number(at(k, base), k->size, default_number(k));
+}
+
+bool value_is_default(const struct schema_key *k, const void *base)
+{
+    return get_number(at_const(k, base), k->size) == default_number(k);
 }
 
 bool value_is_set(const struct schema_key *k, const void *base)

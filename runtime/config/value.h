@@ -11,6 +11,8 @@ void value_read(struct reading *r, const struct schema_key *k, const config_sett
                 void *base);
 /* The schema's default, where there is a plain one. */
 void value_default(struct reading *r, const struct schema_key *k, void *base);
+/* A number's: it is the schema's default. */
+bool value_is_default(const struct schema_key *k, const void *base);
 /* False: there is nothing to print. */
 bool value_is_set(const struct schema_key *k, const void *base);
 /* As a conf file holds it. */

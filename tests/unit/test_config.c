@@ -479,38 +479,6 @@ static void test_long_device(void **state)
     config_free(c);
 }
 
-static void test_manual_names_every_key(void **state)
-{
-    static const char *const keys[] = {
-        "prefix",
-        "job_user",
-        "password_file",
-        "tls",
-        "worst_case",
-        "output_lines",
-        "stop_timeout\nLongest wait for running jobs when rotad stops.\n.br\n"
-        "(duration, \\(dq0s\\(dq to \\(dq1h\\(dq; default \\(dq45s\\(dq)",
-        "database\nDatabase number (SELECT).\n.br\n"
-        "(number, 0 to 1023; default 0; takes a restart)",
-    };
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
-    (void)state;
-    assert_non_null(out);
-    assert_int_equal(config_write_manual(out), 0);
-    assert_int_equal(fclose(out), 0);
-    assert_int_equal(strncmp(text, ".TH ROTAD.CONF 5", 16), 0);
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        char line[256];
-
-        snprintf(line, sizeof(line), "\n.B %s\n", keys[i]);
-        assert_non_null(strstr(text, line));
-    }
-    free(text);
-}
-
 #define TEST(function) cmocka_unit_test_setup_teardown(function, place_setup, place_teardown)
 
 int main(void)
@@ -534,7 +502,6 @@ int main(void)
         TEST(test_kind_of_a_param_counts),
         TEST(test_device),
         TEST(test_long_device),
-        TEST(test_manual_names_every_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

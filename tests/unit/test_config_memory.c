@@ -20,9 +20,9 @@ static const char text[] =
     "  b = { plugin = \"exec\"; every = \"1h\"; worst_case = 10; };\n"
     "  c = { plugin = \"/bin/sh\"; cron = \"@daily\"; timezone = \"Europe/Berlin\"; worst_case = "
     "\"10s\";\n"
-    "    was = \"a\"; devices = [ \"gate-*\", \"x\" ]; };\n"
+    "    was = \"a\"; devices = [ \"gate-*\", \"x\" ]; lock_key = \"l\"; require_fence = true; };\n"
     "  d = { plugin = \"/bin/sh\"; cron = \"@daily\"; timezone = \"Nowhere\"; worst_case = "
-    "\"10s\"; };\n"
+    "\"10s\"; lock_key = \"l\"; };\n"
     "};\n";
 
 void *__real_malloc(size_t size);

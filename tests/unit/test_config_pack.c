@@ -20,7 +20,7 @@ static const char text[] = SERVER
     "    params = { l = [ \"/bin/echo\" ]; }; };\n"
     "  b = { plugin = \"exec\"; cron = \"@daily\"; timezone = \"Europe/Berlin\";\n"
     "    worst_case = \"10s\"; devices = [ \"*-*\", \"gate-?\" ];\n"
-    "    params = { t = \"@daily\"; }; };\n"
+    "    params = { t = \"@daily\"; }; lock_key = \"exec\"; };\n"
     "  d = { plugin = \"upload\"; cron = \"@daily\"; worst_case = \"10s\"; params = { }; };\n"
     "  number = 1;\n"
     "};\n";
@@ -65,7 +65,8 @@ static void show_job(FILE *out, const struct job_config *job)
 {
     fprintf(out, "%s %s:%d %s %s %s", job->name, job->file, job->line, shown(job->plugin),
             shown(job->plugin_path), shown(job->description));
-    fprintf(out, " %s %s %s", shown(job->was), shown(job->cron), shown(job->timezone));
+    fprintf(out, " %s %s %s %s", shown(job->was), shown(job->cron), shown(job->timezone),
+            shown(job->spec.lock_key));
     fprintf(out, " %s %s %s", job->spec.name, job->spec.key, shown(job->invalid_why));
     for (char **device = job->devices; device && *device; device++)
         fprintf(out, " %s", *device);
@@ -156,6 +157,7 @@ static void test_equal_texts_are_one(void **state)
     /* Of whatever they are texts. */
     assert_ptr_equal(a->params[0].items[1], a->plugin);
     assert_ptr_equal(a->params[2].text, a->plugin);
+    assert_ptr_equal(b->spec.lock_key, a->plugin);
     assert_ptr_equal(a->params[2].name, b->params[0].name);
     assert_ptr_equal(b->params[0].text, d->cron);
     assert_ptr_not_equal(a->plugin, d->plugin);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * rotad.conf(5), made from the table of keys. */
+#include "config/config.h"
+#include "config/schema.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void test_manual_names_every_key(void **state)
+{
+    static const char *const keys[] = {
+        "prefix",
+        "job_user",
+        "password_file",
+        "tls",
+        "worst_case",
+        "output_lines",
+        "stop_timeout\nLongest wait for running jobs when rotad stops.\n.br\n"
+        "(duration, \\(dq0s\\(dq to \\(dq1h\\(dq; default \\(dq45s\\(dq)",
+        "database\nDatabase number (SELECT).\n.br\n"
+        "(number, 0 to 1023; default 0; takes a restart)",
+    };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    assert_int_equal(config_write_manual(out), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(strncmp(text, ".TH ROTAD.CONF 5", 16), 0);
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        char line[256];
+
+        snprintf(line, sizeof(line), "\n.B %s\n", keys[i]);
+        assert_non_null(strstr(text, line));
+    }
+    free(text);
+}
+
+static void test_every_key_has_its_sentence(void **state)
+{
+    (void)state;
+    for (int id = 0; id < SCHEMA_GROUP_COUNT; id++) {
+        const struct schema_group *g = schema_group((enum schema_group_id)id);
+
+        for (size_t i = 0; i < g->count; i++)
+            assert_non_null(g->keys[i].help);
+    }
+}
+
+/* As wide as config/value.c and config/duration.c write them: they would write over what is beside.
+ */
+static void test_destinations_have_the_width_of_their_type(void **state)
+{
+    (void)state;
+    for (int id = 0; id < SCHEMA_GROUP_COUNT; id++) {
+        const struct schema_group *g = schema_group((enum schema_group_id)id);
+
+        for (size_t i = 0; i < g->count; i++) {
+            const struct schema_key *k = &g->keys[i];
+
+            if (k->type == SCHEMA_DURATION)
+                assert_int_equal(k->size, sizeof(int64_t));
+            else if (k->type == SCHEMA_BOOLEAN)
+                assert_int_equal(k->size, sizeof(bool));
+            else if (k->type == SCHEMA_INTEGER)
+                assert_int_equal(k->size, sizeof(int32_t));
+            else if (k->type == SCHEMA_CHOICE && k->size != sizeof(int32_t)) {
+                assert_int_equal(k->size, sizeof(bool));
+                assert_int_equal(k->min, 0);
+                assert_null(strchr(strchr(k->choices, '|') + 1, '|'));
+            } else if (k->type == SCHEMA_TEXT || k->type == SCHEMA_LIST) {
+                assert_int_equal(k->size, sizeof(char *));
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_manual_names_every_key),
+        cmocka_unit_test(test_every_key_has_its_sentence),
+        cmocka_unit_test(test_destinations_have_the_width_of_their_type),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
