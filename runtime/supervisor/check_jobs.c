@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/check_jobs.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define TURNS_SHOWN 3
@@ -86,15 +88,51 @@ static void print_turns(const struct schedule *schedule, struct wall now)
     fputs("\n", stdout);
 }
 
+/* Who runs it, and under what; nothing where that is one device of the fleet, under a lock of the
+ * job's own. */
+static void print_sharing(const struct job_spec *spec)
+{
+    char key[256];
+
+    if (spec->scope == SCOPE_DEVICE)
+        printf("  scope     each device, at most %u at once in the whole fleet\n",
+               spec->concurrency);
+    if (spec->stop_after_failures == 1)
+        puts("  brake     1 failure pauses it in the whole fleet");
+    else if (spec->stop_after_failures > 1)
+        printf("  brake     %u failures in a row pause it in the whole fleet\n",
+               spec->stop_after_failures);
+    if (spec->run_unreachable)
+        puts("  offline   run without Redis too, by this device's own clock");
+    if (spec->lock == LOCK_NONE)
+        puts("  lock      none: every device runs each turn, whatever the others do");
+    else if (spec->lock_key)
+        printf("  lock      %s, shared with all that use this key\n",
+               text_escape(key, sizeof(key), spec->lock_key, strlen(spec->lock_key)));
+}
+
+static void print_overrun(const struct timing *t)
+{
+    char most[UNITS_SIZE];
+
+    if (t->max_runtime_ms > 0)
+        printf("  overrun   goes on while it reports progress, for at most %s\n",
+               units_say_duration(t->max_runtime_ms, most, sizeof(most)));
+}
+
 static void print_timing(const struct job_spec *spec)
 {
     const struct timing *t = &spec->timing;
     char worst[UNITS_SIZE], lease[UNITS_SIZE], grace[UNITS_SIZE], renew[UNITS_SIZE];
 
-    printf("  timing    worst case %s, lease %s, grace %s, ",
-           units_say_duration(t->worst_case_ms, worst, sizeof(worst)),
-           units_say_duration(t->lease_ms, lease, sizeof(lease)),
-           units_say_duration(t->stop_grace_ms, grace, sizeof(grace)));
+    units_say_duration(t->worst_case_ms, worst, sizeof(worst));
+    units_say_duration(t->stop_grace_ms, grace, sizeof(grace));
+    if (spec->lock == LOCK_NONE) {
+        printf("  timing    worst case %s, no lease, grace %s\n", worst, grace);
+        return;
+    }
+    printf("  timing    worst case %s, lease %s, grace %s, ", worst,
+           units_say_duration(t->lease_ms, lease, sizeof(lease)), grace);
     if (t->renew_ms > 0)
         printf("renewed every %s\n", units_say_duration(t->renew_ms, renew, sizeof(renew)));
     else
@@ -109,6 +147,11 @@ static void print_takeover(const struct config *c, const struct job_spec *spec)
     units_say_duration(within_ms, within, sizeof(within));
     if (c->store == CONFIG_STORE_LOCAL)
         puts("  takeover  none: this device alone");
+    else if (spec->lock == LOCK_NONE)
+        puts("  takeover  none: a run is its device's own");
+    else if (spec->scope == SCOPE_DEVICE)
+        printf("  takeover  none: a run is its device's own; a crash frees its seat within %s\n",
+               units_say_duration(spec->timing.lease_ms, within, sizeof(within)));
     else if (spec->attempts == 1)
         puts("  takeover  none: after a crash the turn is not tried again (attempts = 1)");
     else if (within_ms >= schedule_period_ms(&spec->schedule))
@@ -116,6 +159,25 @@ static void print_takeover(const struct config *c, const struct job_spec *spec)
     else
         printf("  takeover  a crash is taken over within %s, %u attempts in all\n", within,
                spec->attempts);
+}
+
+/* Device scope: how many devices get their turn. */
+static void print_round(const struct job_spec *spec)
+{
+    const struct timing *t = &spec->timing;
+    int64_t period_ms = schedule_period_ms(&spec->schedule);
+    int64_t run_ms = t->max_runtime_ms > 0 ? t->max_runtime_ms : t->worst_case_ms;
+    int64_t devices = period_ms / run_ms * spec->concurrency;
+    char run[UNITS_SIZE];
+
+    if (spec->scope != SCOPE_DEVICE)
+        return;
+    printf("  round     at worst %u device%s in %s", spec->concurrency,
+           spec->concurrency == 1 ? "" : "s", units_say_duration(run_ms, run, sizeof(run)));
+    if (devices > 0)
+        printf(", %lld before the next turn\n", (long long)devices);
+    else
+        puts(", longer than the period");
 }
 
 /* What keeps the job from running here, and when it is due where it does. */
@@ -158,8 +220,11 @@ void check_jobs_print(const struct config *c, const char *device)
         puts(job->name);
         print_place(device, job);
         print_turns(&job->spec.schedule, now);
+        print_sharing(&job->spec);
         print_timing(&job->spec);
+        print_overrun(&job->spec.timing);
         print_takeover(c, &job->spec);
+        print_round(&job->spec);
         puts("");
     }
 }

@@ -23,7 +23,7 @@ struct keyed {
     unsigned users;
     struct boot since; /* turns that were due before have passed */
     struct memory_lock lock;
-    struct memory_record record;
+    struct memory_claim record;
     struct keyed *next;
 };
 
@@ -31,6 +31,8 @@ struct local_store {
     struct local_store_env env;
     struct device_clock clock;
     struct wall_clock watch;
+    bool known;        /* there is a time that can be believed */
+    int64_t offset_ms; /* time = boot + offset */
     struct call_queue queue;
     sd_event_source *turn; /* enabled: something is to be answered */
     sd_event_source *look;
@@ -54,7 +56,7 @@ static struct keyed *find(const struct local_store *s, const char *key)
 
 /* A lease and a wait last as long as they were meant to, whatever becomes of the clock. Turns stay:
  * they are names. */
-static void move_record(struct memory_record *r, int64_t by_ms)
+static void move_record(struct memory_claim *r, int64_t by_ms)
 {
     r->lock->until = wall_add(r->lock->until, by_ms);
     r->expires = wall_add(r->expires, by_ms);
@@ -74,36 +76,65 @@ static void move_records(struct local_store *s, struct boot now, int64_t by_ms)
     }
 }
 
+static struct wall time_at(const struct local_store *s, struct boot now)
+{
+    return (struct wall){ time_add_ms(now.ms, s->offset_ms) };
+}
+
 /* Where it cannot be set, the word that the clock was set is still there. */
 static void set_look(struct local_store *s)
 {
     uint64_t at = clock_to_us(boot_add(clock_boot(), LOCAL_LOOK_MS));
-    bool wanted = !s->clock.known && sd_event_source_set_time(s->look, at) >= 0;
+    bool wanted = !s->known && sd_event_source_set_time(s->look, at) >= 0;
 
     (void)sd_event_source_set_enabled(s->look, wanted ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
-/* Reads the clock. Returns by how many ms time has moved. */
+/* False where there is none. */
+static bool read_time(struct local_store *s, struct boot now, struct wall *ret_time)
+{
+    if (s->env.fleet_time && s->env.fleet_time(s->env.context, now, ret_time))
+        return true;
+    if (!s->clock.known)
+        return false;
+    *ret_time = device_clock_at(&s->clock, now);
+    return true;
+}
+
+/* Returns by how many ms it has moved. */
+static int64_t set_time(struct local_store *s, struct boot now, struct wall time)
+{
+    int64_t offset = time_sub_ms(time.ms, now.ms), moved = time_sub_ms(offset, s->offset_ms);
+
+    s->offset_ms = offset;
+    if (!s->known) {
+        s->known = true;
+        /* Beside Redis a job's turns were taken before anything was asked here. */
+        for (struct keyed *e = s->entries; e && !s->env.fleet_time; e = e->next)
+            e->since = now;
+        return 0;
+    }
+    if (moved != 0)
+        move_records(s, now, moved);
+    return moved;
+}
+
+/* Reads the clocks. Returns by how many ms time has moved. */
 static int64_t look(struct local_store *s)
 {
     struct device_clock_reading r = wall_clock_read();
-    bool known = s->clock.known;
+    struct wall time;
     int64_t moved;
     enum device_clock_news news = device_clock_take(&s->clock, &r, &moved);
 
-    if (moved != 0)
-        move_records(s, r.at, moved);
-    if (s->clock.known && !known)
-        for (struct keyed *e = s->entries; e; e = e->next)
-            e->since = r.at;
     if (news != DEVICE_CLOCK_AS_BEFORE)
         s->env.clock_news(s->env.context, news);
-    return moved;
+    return read_time(s, r.at, &time) ? set_time(s, r.at, time) : 0;
 }
 
 /* --- answers --- */
 
-static bool is_first_sight(const struct memory_record *r, struct wall now,
+static bool is_first_sight(const struct memory_claim *r, struct wall now,
                            const struct store_request *q)
 {
     return (r->turn.ms == 0 || now.ms > r->expires.ms) && !q->job->first_now;
@@ -111,7 +142,7 @@ static bool is_first_sight(const struct memory_record *r, struct wall now,
 
 /* More than a turn ahead: the clock was set back. Rule 8, but at once: the store knows when that
  * was, so no turn has to be given up to find it out. */
-static bool lies_in_future(const struct memory_record *r, struct wall now,
+static bool lies_in_future(const struct memory_claim *r, struct wall now,
                            const struct store_request *q)
 {
     int64_t top = r->turn.ms > r->done.ms ? r->turn.ms : r->done.ms;
@@ -122,14 +153,13 @@ static bool lies_in_future(const struct memory_record *r, struct wall now,
 static void mend(struct local_store *s, struct keyed *e, struct boot now,
                  const struct store_request *q)
 {
-    struct memory_record *r = &e->record;
-    struct wall wall = device_clock_at(&s->clock, now);
+    struct memory_claim *r = &e->record;
+    struct wall wall = time_at(s, now);
 
     if (!is_first_sight(r, wall, q) && !lies_in_future(r, wall, q))
         return;
     r->turn.ms = r->paused.ms = 0; /* and no record any more, so that it is made anew */
-    memory_assume(r, wall, q->job,
-                  schedule_latest(&q->job->schedule, device_clock_at(&s->clock, e->since)));
+    memory_assume(r, wall, q->job, schedule_latest(&q->job->schedule, time_at(s, e->since)));
 }
 
 static void answer(struct local_store *s, struct store_call *call)
@@ -147,7 +177,10 @@ static void answer(struct local_store *s, struct store_call *call)
         e = find(s, request.job->key);
     if (e && request.verb == STORE_ACQUIRE)
         mend(s, e, now, &request);
-    memory_answer(e ? &e->record : NULL, device_clock_at(&s->clock, now), &request, &reply);
+    memory_answer_alone(e ? &e->record : NULL, time_at(s, now), &request, &reply);
+    /* Beside Redis it would be none that grows over all devices (PROTOCOL rule 12). */
+    if (s->env.fleet_time && request.verb == STORE_ACQUIRE)
+        reply.acquire.fence = 0;
     call->answer(call, &reply);
 }
 
@@ -167,10 +200,9 @@ static void answer_queued(struct local_store *s)
 static void tell_moved(struct local_store *s)
 {
     struct boot now = clock_boot();
-    struct store_reply sample = { .status = STORE_ANSWERED,
-                                  .sent = now,
-                                  .received = now,
-                                  .server = device_clock_at(&s->clock, now) };
+    struct store_reply sample = {
+        .status = STORE_ANSWERED, .sent = now, .received = now, .server = time_at(s, now)
+    };
 
     s->env.moved(s->env.context, &sample);
 }
@@ -180,7 +212,7 @@ static void wake(struct local_store *s)
 {
     if (look(s) != 0)
         tell_moved(s);
-    if (s->clock.known)
+    if (s->known)
         answer_queued(s);
     set_look(s);
 }
@@ -217,6 +249,15 @@ void local_store_cancel(struct local_store *s, struct store_call *call)
         call_queue_remove(&s->queue, call);
 }
 
+bool local_store_time(struct local_store *s, struct boot now, struct wall *ret_time)
+{
+    look(s);
+    set_look(s);
+    if (s->known)
+        *ret_time = time_at(s, now);
+    return s->known;
+}
+
 const struct device_clock *local_store_clock(const struct local_store *s)
 {
     return &s->clock;
@@ -239,9 +280,9 @@ static void forget_expired(struct local_store *s)
     struct keyed **at = &s->entries;
     struct wall now;
 
-    if (!s->clock.known)
+    if (!s->known)
         return;
-    now = device_clock_at(&s->clock, clock_boot());
+    now = time_at(s, clock_boot());
     while (*at) {
         if ((*at)->users == 0 && now.ms > (*at)->record.expires.ms)
             forget(s, at);

@@ -123,6 +123,7 @@ static int on_after(sd_event_source *source, void *userdata)
     (void)source;
     manager_settle(m);
     fleet_settle_timer(&m->fleet);
+    manager_expect(m);
     manager_update_status(m);
     return 0;
 }
@@ -165,6 +166,8 @@ int manager_init(struct manager *m, sd_event *event, struct config *config,
     resolver_init(&m->resolver, event);
     text_copy(m->device, sizeof m->device, config->device);
     fleet_init(&m->fleet, &m->port, m->device, config->max_running);
+    machine_read(m->device, &m->machine);
+    fleet_identify(&m->fleet, m->machine.name, m->machine.boot);
     m->generation = calloc(1, sizeof *m->generation);
     if (!m->generation) {
         config_free(config);
@@ -192,6 +195,7 @@ void manager_done(struct manager *m)
     words_fault_forget(&m->fault);
     redis_store_free(m->store);
     local_store_free(m->local);
+    free(m->room);
     resolver_done(&m->resolver);
     health_free(m->health);
     sd_event_source_disable_unref(m->timer);
@@ -323,7 +327,7 @@ static int on_stop_time(sd_event_source *source, uint64_t usec, void *userdata)
     for (const struct device_job *d = m->jobs; d; d = d->next)
         journal_log(LOG_WARNING, NULL, "%s: %s when rotad's time to stop was over%s",
                     d->config->name, d->run ? "still ran" : "was not yet told to Redis",
-                    m->local ? "" : "; its lock is left to expire");
+                    m->store ? "; its lock is left to expire" : "");
     (void)sd_event_exit(m->event, 0);
     return 0;
 }
@@ -372,10 +376,13 @@ static int swap_generation(struct manager *m, struct config *config)
     /* Before the first job nobody has been told who we are. */
     if (!manager_has_store(m)) {
         text_copy(m->device, sizeof m->device, config->device);
+        machine_read(m->device, &m->machine);
         m->user_known = false;
     }
     g->config = config;
     m->generation = g;
+    if (m->store)
+        (void)manager_introduce(m); /* it has its room already */
     if (old->users == 0) {
         config_free(old->config);
         free(old);

@@ -10,6 +10,7 @@
 #include "redis/store.h"
 #include "supervisor/health.h"
 #include "supervisor/local.h"
+#include "supervisor/machine.h"
 #include "supervisor/options.h"
 #include "supervisor/probe.h"
 #include "supervisor/resolver.h"
@@ -42,6 +43,7 @@ struct device_job {
     const struct job_config *config; /* in `generation` */
     struct run *run;                 /* the newest; NULL where there is none */
     struct words_fault fault;
+    struct job_alone alone[]; /* one, with run_unreachable */
 };
 
 struct run_entry {
@@ -57,8 +59,8 @@ struct manager {
     struct core_port port;
     struct fleet fleet;
     sd_event_source *timer;    /* the one of the fleet and its jobs */
-    struct redis_store *store; /* at most one of these two; neither while there was never a job */
-    struct local_store *local;
+    struct redis_store *store; /* NULL with store = "local", and while there was never a job */
+    struct local_store *local; /* with store = "local"; beside Redis for jobs that need it */
     struct resolver resolver;
     struct words_fault_link link_words;
     struct words_fault fault; /* of all jobs */
@@ -68,6 +70,9 @@ struct manager {
     struct reload *reload;
     struct health *health;
     char device[DEVICE_NAME_MAX + 1]; /* outlives each configuration; fixed by the first job */
+    struct machine machine;           /* by that name */
+    char digest[FINGERPRINT_SIZE];    /* of the configuration, as the fleet is told */
+    char *room;                       /* for hello; NULL: none is said */
     struct worker_user user;
     bool user_known;
     struct run_env run_env;
@@ -78,6 +83,7 @@ struct manager {
     struct boot stop_at; /* the loop ends then, whatever is left */
     bool jobs_stale;     /* manager_settle() has something to do */
     bool jobs_missing;   /* and jobs of the configuration may not be there yet */
+    bool jobs_new;       /* jobs were added, and may have their first questions still to ask */
     bool status_stale;
 };
 
@@ -119,6 +125,14 @@ bool manager_has_store(const struct manager *m);
 /* The store and the workers' user, if they are not there yet: with the first job, so that no jobs
  * means no traffic. */
 int manager_prepare(struct manager *m);
+/* What a job's turns are kept in here, if anything: before its first turn, and after its last. 0 or
+ * negative errno. */
+int manager_open_job(struct manager *m, const struct job_spec *spec);
+void manager_close_job(struct manager *m, const struct job_spec *spec);
+/* Says hello from now on, or what has changed in the configuration since. 0 or -ENOMEM. */
+int manager_introduce(struct manager *m);
+/* Tells the store when the connection is next needed. */
+void manager_expect(struct manager *m);
 void manager_submit(void *context, struct store_call *call, bool urgent);
 void manager_cancel(void *context, struct store_call *call);
 

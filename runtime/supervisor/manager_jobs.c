@@ -4,7 +4,6 @@
 #include "supervisor/journal.h"
 #include "supervisor/manager.h"
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +25,7 @@ static void device_job_free(struct manager *m, struct device_job *d)
     *at = d->next;
     m->jobs_missing = true; /* one that was changed comes again */
     job_done(&d->job);
-    if (m->local)
-        local_store_close(m->local, d->config->spec.key);
+    manager_close_job(m, &d->config->spec);
     words_fault_forget(&d->fault);
     generation_release(m, d->generation);
     free(d);
@@ -36,11 +34,12 @@ static void device_job_free(struct manager *m, struct device_job *d)
 /* At the place in the list where it belongs. */
 static int create(struct manager *m, struct device_job **at, const struct job_config *config)
 {
-    struct device_job *d = calloc(1, sizeof *d);
+    bool alone = config->spec.run_unreachable;
+    struct device_job *d = calloc(1, sizeof *d + alone * sizeof *d->alone);
     int rc = d ? 0 : -ENOMEM;
 
-    if (rc >= 0 && m->local)
-        rc = local_store_open(m->local, config->spec.key);
+    if (rc >= 0)
+        rc = manager_open_job(m, &config->spec);
     if (rc < 0) {
         free(d);
         return rc;
@@ -49,6 +48,8 @@ static int create(struct manager *m, struct device_job **at, const struct job_co
     d->generation = m->generation;
     d->generation->users++;
     job_init(&d->job, &m->fleet, &config->spec);
+    if (alone)
+        job_alone_init(d->alone, &d->job);
     d->next = *at;
     *at = d;
     job_begin(&d->job, clock_boot());
@@ -114,7 +115,6 @@ static void add_those_missing(struct manager *m)
 {
     struct config *c = m->generation->config;
     struct device_job **at = &m->jobs;
-    bool added = false;
     int rc;
 
     m->jobs_missing = false;
@@ -126,15 +126,12 @@ static void add_those_missing(struct manager *m)
         rc = manager_prepare(m);
         if (rc >= 0)
             rc = create(m, at, config);
-        added = added || rc >= 0;
+        m->jobs_new = m->jobs_new || rc >= 0;
         if (rc >= 0)
             continue;
         journal_log(LOG_ERR, NULL, "%s: not started here: %s", config->name, strerror(-rc));
         config->invalid = true;
     }
-    /* What reading and probing took is given back: it is not needed for the years to come. */
-    if (added)
-        (void)malloc_trim(0);
 }
 
 /* A success that is not recorded makes the turn run again, so it is repeated for as long as its

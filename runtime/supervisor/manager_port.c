@@ -170,7 +170,9 @@ static void report(void *context, struct job *job, const struct report *r)
     if (r->kind == REPORT_UNANSWERED || r->kind == REPORT_ANSWERED)
         words_fault_report(job, r, job ? &device_job_of(job)->fault : &m->fault, &m->fault);
     else if (r->kind == REPORT_CLOCK_JUMP)
-        words_clock_jump(r->moved_ms, m->local != NULL);
+        words_clock_jump(r->moved_ms, !m->store);
+    else if (r->kind == REPORT_TWIN)
+        words_twin(m->device);
     else
         words_report(job, r, clock_boot());
 }

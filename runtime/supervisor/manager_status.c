@@ -11,10 +11,11 @@
 
 struct summary {
     size_t jobs, invalid, disabled, elsewhere, running, stuck, no_clock;
+    size_t mismatch, outdated, newer, mixed, paused, blocked, queued;
     const char *wrong;              /* one of those that are invalid */
     const struct device_job *runs;  /* one of those that run */
     const struct device_job *stays; /* one of those that are stuck */
-    const struct device_job *next;  /* which asks for its next turn first */
+    const struct device_job *next;  /* of those that may run: which asks for a turn first */
     struct wall next_at;
 };
 
@@ -31,7 +32,14 @@ static void add_job(struct summary *s, const struct device_job *d)
         s->stays = d;
     }
     s->no_clock += j->state == JOB_NO_CLOCK;
-    if (j->state != JOB_WAITING)
+    s->mismatch += j->apart || j->bar == JOB_MISMATCHED;
+    s->outdated += j->bar == JOB_OUTDATED;
+    s->newer += j->bar == JOB_NEWER;
+    s->mixed += j->mixed;
+    s->paused += j->bar == JOB_PAUSED;
+    s->blocked += j->bar == JOB_BLOCKED;
+    s->queued += j->queued && j->state == JOB_WATCHING;
+    if (j->state != JOB_WAITING || j->apart || j->bar != JOB_NOT_BARRED)
         return;
     /* By the instant that it waits for, which is there; its turn costs some arithmetic. */
     if (!s->next || j->armed.ms < s->next->job.armed.ms)
@@ -86,9 +94,9 @@ static void say_outage(const struct manager *m, struct boot now, char *buf, size
 
         words_instant(wall_add(wall, boot_between(now, w->since)), wall, since, sizeof since);
     }
-    text_format(buf, size, "redis%s%s%s%s, %llu turns missed", lost ? " unreachable" : ": ",
+    text_format(buf, size, "redis%s%s%s%s, %llu turn%s missed", lost ? " unreachable" : ": ",
                 lost ? "" : w->text, since[0] ? " since " : "", since,
-                (unsigned long long)m->fleet.missed);
+                (unsigned long long)m->fleet.missed, m->fleet.missed == 1 ? "" : "s");
 }
 
 static const char *redis_words(const struct manager *m, struct boot now, char *buf, size_t size)
@@ -98,8 +106,8 @@ static const char *redis_words(const struct manager *m, struct boot now, char *b
     if (m->link_words.down)
         say_outage(m, now, buf, size);
     else if (fault)
-        text_format(buf, size, "redis: %s, %llu turns missed", fault,
-                    (unsigned long long)m->fleet.missed);
+        text_format(buf, size, "redis: %s, %llu turn%s missed", fault,
+                    (unsigned long long)m->fleet.missed, m->fleet.missed == 1 ? "" : "s");
     else
         text_copy(buf, size, m->fleet.clock.known ? "redis ok" : "redis not yet reached");
     return buf;
@@ -121,7 +129,7 @@ static const char *store_words(const struct manager *m, struct boot now, char *b
 {
     if (!m->began)
         return "plugins are being probed";
-    if (m->local)
+    if (m->local && !m->store)
         return local_words(m, buf, size);
     return m->store ? redis_words(m, now, buf, size) : "nothing runs here";
 }
@@ -154,6 +162,27 @@ static void write_idle(const struct summary *s, char *text, size_t size)
     text_format(text, size, "%s%s%s", invalid, disabled, elsewhere);
 }
 
+/* Those that the fleet keeps from running here, or runs by another configuration too. */
+static void write_barred(const struct summary *s, char *text, size_t size)
+{
+    const struct {
+        size_t count;
+        const char *word;
+    } kinds[] = { { s->mismatch, "mismatch" }, { s->outdated, "outdated" },
+                  { s->newer, "newer" },       { s->paused, "paused" },
+                  { s->blocked, "blocked" },   { s->queued, "in a queue" },
+                  { s->mixed, "mixed" } };
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && used < size; i++) {
+        if (kinds[i].count == 0)
+            continue;
+        text_format(text + used, size - used, ", %zu %s", kinds[i].count, kinds[i].word);
+        used = strlen(text);
+    }
+}
+
 /* Those that run, or would. */
 static void write_busy(const struct summary *s, const struct manager *m, char *text, size_t size)
 {
@@ -167,7 +196,7 @@ static void write_busy(const struct summary *s, const struct manager *m, char *t
                     s->stays->config->name, s->stuck > 1 ? ", ..." : "");
     if (s->no_clock)
         text_format(no_clock, sizeof no_clock, ", %zu wait%s for the %s", s->no_clock,
-                    s->no_clock == 1 ? "s" : "", m->local ? "clock" : "fleet's clock");
+                    s->no_clock == 1 ? "s" : "", m->store ? "fleet's clock" : "clock");
     text_format(text, size, "%s%s%s", running, stuck, no_clock);
 }
 
@@ -175,7 +204,7 @@ static void write_status(const struct manager *m, char *text, size_t size)
 {
     struct boot now = clock_boot();
     struct summary s = sum_up(m, now);
-    char idle[224], busy[320], unread[96] = "", next[128] = "";
+    char idle[224], busy[320], barred[128], unread[96] = "", next[128] = "";
     char at[WORDS_INSTANT_SIZE], store[256];
     const char *file = unread_file(m->generation->config);
 
@@ -187,11 +216,13 @@ static void write_status(const struct manager *m, char *text, size_t size)
     }
     write_idle(&s, idle, sizeof idle);
     write_busy(&s, m, busy, sizeof busy);
+    write_barred(&s, barred, sizeof barred);
     if (s.next)
-        text_format(next, sizeof next, "; next %s at %s", s.next->config->name,
-                    words_instant(s.next_at, fleet_clock_at(&m->fleet.clock, now), at, sizeof at));
-    text_format(text, size, "%zu job%s%s%s%s%s; %s", s.jobs, s.jobs == 1 ? "" : "s", idle, busy,
-                unread, next, store_words(m, now, store, sizeof store));
+        text_format(
+            next, sizeof next, "; next %s at %s", s.next->config->name,
+            words_instant(s.next_at, fleet_clock_at(job_time(&s.next->job), now), at, sizeof at));
+    text_format(text, size, "%zu job%s%s%s%s%s%s; %s", s.jobs, s.jobs == 1 ? "" : "s", idle, busy,
+                barred, unread, next, store_words(m, now, store, sizeof store));
 }
 
 void manager_update_status(struct manager *m)

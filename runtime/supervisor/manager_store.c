@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * Which store this rotad has: Redis, or its own memory. */
+ * Which store this rotad has: Redis, or its own memory; or both, where some jobs' turns are this
+ * device's alone. */
 #include "base/cleanup.h"
+#include "base/units.h"
+#include "config/fleet_summary.h"
+#include "core/fleet_need.h"
 #include "supervisor/clock.h"
 #include "supervisor/manager.h"
 #include "supervisor/words_clock.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Keys of jobs in one hello: some hundred, by the length of their names. */
+#define HELLO_ROOM_SIZE 4096
+/* No question so soon: all jobs have asked their first. */
+#define CALM_MS SECOND_MS
 
 void manager_submit(void *context, struct store_call *call, bool urgent)
 {
     struct manager *m = context;
 
-    if (m->local)
+    if (!m->store || call->local)
         local_store_submit(m->local, call);
     else
         redis_store_submit(m->store, call, urgent);
@@ -21,10 +32,21 @@ void manager_cancel(void *context, struct store_call *call)
 {
     struct manager *m = context;
 
-    if (m->local)
-        local_store_cancel(m->local, call);
-    else if (m->store)
+    if (m->store && !call->local)
         redis_store_cancel(m->store, call);
+    else if (m->local)
+        local_store_cancel(m->local, call);
+}
+
+/* While Redis was never reached, and cannot be, some jobs go by this device's own clock. */
+static void offer_own_time(struct manager *m)
+{
+    struct boot now = clock_boot();
+    struct wall own;
+
+    if (m->store && m->local && m->link_words.down && !m->fleet.clock.known &&
+        local_store_time(m->local, now, &own))
+        fleet_own_time(&m->fleet, now, own);
 }
 
 static void link_changed(void *context, const struct redis_link_change *change)
@@ -33,6 +55,7 @@ static void link_changed(void *context, const struct redis_link_change *change)
 
     m->status_stale = true;
     words_fault_link(&m->link_words, change, m->fleet.missed, clock_boot());
+    offer_own_time(m);
 }
 
 static int resolve(void *context, const char *host, uint16_t port, struct redis_lookup *lookup)
@@ -86,9 +109,29 @@ static int open_redis(struct manager *m)
             .command_timeout_ms = r->command_timeout_ms,
             .backoff_min_ms = r->backoff_min_ms,
             .backoff_max_ms = r->backoff_max_ms,
+            .idle_timeout_ms = r->idle_timeout_ms,
             .keepalive_ms = r->keepalive_ms,
         },
         &env, &m->store);
+}
+
+/* What reading, probing and the first questions took, which is not needed for the years to come. */
+static void give_back_memory(struct manager *m, struct boot next)
+{
+    if (!m->jobs_new || !m->fleet.clock.known ||
+        boot_reached(boot_add(clock_boot(), CALM_MS), next))
+        return;
+    m->jobs_new = false;
+    (void)malloc_trim(0);
+}
+
+void manager_expect(struct manager *m)
+{
+    struct store_need need = fleet_need(&m->fleet);
+
+    give_back_memory(m, need.next);
+    if (m->store)
+        redis_store_expect(m->store, &need);
 }
 
 static void clock_moved(void *context, const struct store_reply *sample)
@@ -96,7 +139,10 @@ static void clock_moved(void *context, const struct store_reply *sample)
     struct manager *m = context;
 
     m->status_stale = true;
-    fleet_sample(&m->fleet, sample);
+    if (m->store)
+        offer_own_time(m);
+    else
+        fleet_sample(&m->fleet, sample);
 }
 
 static void clock_news(void *context, enum device_clock_news news)
@@ -104,7 +150,21 @@ static void clock_news(void *context, enum device_clock_news news)
     struct manager *m = context;
 
     m->status_stale = true;
-    words_clock_news(local_store_clock(m->local), news, clock_boot());
+    /* Beside Redis nobody waits for it; what does is said to wait for the fleet's clock. */
+    if (!m->store)
+        words_clock_news(local_store_clock(m->local), news, clock_boot());
+    else if (news == DEVICE_CLOCK_BELIEVED)
+        offer_own_time(m);
+}
+
+static bool fleet_time(void *context, struct boot now, struct wall *ret_time)
+{
+    const struct manager *m = context;
+
+    if (!m->fleet.clock.known)
+        return false;
+    *ret_time = fleet_clock_at(&m->fleet.clock, now);
+    return true;
 }
 
 static int open_local(struct manager *m)
@@ -112,6 +172,7 @@ static int open_local(struct manager *m)
     struct local_store_env env = { .event = m->event,
                                    .priority = PRIORITY_STORE,
                                    .moved = clock_moved,
+                                   .fleet_time = m->store ? fleet_time : NULL,
                                    .clock_news = clock_news,
                                    .context = m };
 
@@ -123,6 +184,47 @@ bool manager_has_store(const struct manager *m)
     return m->store || m->local;
 }
 
+static void describe(void *context, char **at)
+{
+    const struct manager *m = context;
+
+    free(*at);
+    *at = NULL;
+    (void)fleet_summary_text(m->generation->config, at); /* where memory is short, it is not told */
+}
+
+int manager_introduce(struct manager *m)
+{
+    const struct config *c = m->generation->config;
+    char before[FINGERPRINT_SIZE];
+
+    memcpy(before, m->digest, sizeof before);
+    fleet_summary_digest(c, m->digest);
+    if (m->room && strcmp(before, m->digest) == 0)
+        return 0;
+    if (!m->room)
+        m->room = malloc(HELLO_ROOM_SIZE);
+    if (!m->room)
+        return -ENOMEM;
+    fleet_introduce(&m->fleet,
+                    &(struct fleet_self){ .version = ROTA_VERSION,
+                                          .digest = m->digest,
+                                          .checkin_ms = c->fleet.checkin_ms,
+                                          .turns_all = c->fleet.turns_all,
+                                          .describe = describe,
+                                          .room = m->room,
+                                          .room_size = HELLO_ROOM_SIZE },
+                    clock_boot());
+    return 0;
+}
+
+static int open_shared(struct manager *m)
+{
+    int rc = manager_introduce(m);
+
+    return rc < 0 ? rc : open_redis(m);
+}
+
 int manager_prepare(struct manager *m)
 {
     int rc = manager_find_user(m);
@@ -131,5 +233,27 @@ int manager_prepare(struct manager *m)
         return rc;
     if (manager_has_store(m))
         return 0;
-    return m->generation->config->store == CONFIG_STORE_LOCAL ? open_local(m) : open_redis(m);
+    return m->generation->config->store == CONFIG_STORE_LOCAL ? open_local(m) : open_shared(m);
+}
+
+static bool is_kept_here(const struct manager *m, const struct job_spec *spec)
+{
+    return !m->store || spec->lock == LOCK_NONE || spec->run_unreachable;
+}
+
+int manager_open_job(struct manager *m, const struct job_spec *spec)
+{
+    int rc = 0;
+
+    if (!is_kept_here(m, spec))
+        return 0;
+    if (!m->local)
+        rc = open_local(m);
+    return rc < 0 ? rc : local_store_open(m->local, spec->key);
+}
+
+void manager_close_job(struct manager *m, const struct job_spec *spec)
+{
+    if (is_kept_here(m, spec))
+        local_store_close(m->local, spec->key);
 }

@@ -363,6 +363,7 @@ static int send_start(struct run *r, const struct job_config *config)
                                    .attempt = j->lease.attempt,
                                    .attempts = j->spec->attempts,
                                    .worst_case_ms = t->worst_case_ms,
+                                   .max_runtime_ms = t->max_runtime_ms,
                                    .stop_grace_ms = t->stop_grace_ms,
                                    .margin_ms = t->margin_ms,
                                    .deadline = j->lease.deadline,

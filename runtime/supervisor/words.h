@@ -14,6 +14,8 @@ char *words_instant(struct wall at, struct wall now, char *buf, size_t size);
 /* Logs what the core reports of a job: all but REPORT_UNANSWERED and REPORT_ANSWERED, which are
  * words_fault.c's. */
 void words_report(const struct job *job, const struct report *r, struct boot now);
+/* Another machine takes part in the fleet by this one's name. */
+void words_twin(const char *device);
 /* Why a run ended, for Redis and for people: what it said itself, unless it only ended because it
  * was told to. Of end->detail, or a constant. */
 const char *words_end_detail(const struct run_end *end);

@@ -12,6 +12,12 @@ static const char *const verbs[STORE_VERB_COUNT] = {
     [STORE_ACQUIRE] = "acquire",
     [STORE_RENEW] = "renew",
     [STORE_FINISH] = "finish",
+    [STORE_HELLO] = "hello",
+    [STORE_INDEX] = "index",
+    [STORE_CONFIG_GET] = "config_get",
+    [STORE_CONFIG_PUT] = "config_put",
+    [STORE_PAUSE] = "pause",
+    [STORE_RESUME] = "resume",
 };
 
 static int level_of(enum fault fault)
@@ -19,16 +25,9 @@ static int level_of(enum fault fault)
     return fault == FAULT_STORAGE || fault == FAULT_OPERATOR ? LOG_ERR : LOG_WARNING;
 }
 
-/* Where a connection was lost, its own line says so for all jobs; only an answer that came too
- * late, which has no text, is news. */
-static bool is_told_by_link(const struct report *r)
-{
-    return r->text && (r->fault == FAULT_LINK || r->fault == FAULT_ALIEN);
-}
-
 static const char *name_of(const struct job *job)
 {
-    return job ? job->spec->name : "the fleet's clock";
+    return job ? job->spec->name : "the fleet";
 }
 
 static void say_repeat(const struct job *job, const struct report *r, const char *why)
@@ -57,7 +56,8 @@ static void say_fault(const struct job *job, const struct report *r, struct word
     char why[REDIS_FAULT_REASON_SIZE];
 
     text_copy(why, sizeof why, r->text ? r->text : "the answer came too late to be used");
-    if (is_told_by_link(r) || (slot->text && text_equal(slot->text, why))) {
+    /* Where a connection was lost, its own line says so for all jobs, and why. */
+    if (r->no_answer || (slot->text && text_equal(slot->text, why))) {
         say_repeat(job, r, why);
         return;
     }
@@ -99,8 +99,9 @@ static void say_link_up(struct words_fault_link *w, const char *endpoint, uint64
     w->down = false;
     units_say_duration(boot_between(w->since, now), after, sizeof after);
     if (missed > w->missed_before)
-        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turns were missed",
-                    endpoint, after, missed - w->missed_before);
+        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turn%s missed",
+                    endpoint, after, missed - w->missed_before,
+                    missed - w->missed_before == 1 ? " was" : "s were");
     else
         journal_log(LOG_NOTICE, NULL, "%s answers again after %s; no turn was missed", endpoint,
                     after);
@@ -134,6 +135,9 @@ void words_fault_link(struct words_fault_link *w, const struct redis_link_change
 
     if (change->state == REDIS_LINK_UP)
         say_link_up(w, change->endpoint, missed, now);
+    if (change->state == REDIS_LINK_IDLE && change->fault == FAULT_NONE && !w->down)
+        journal_log(LOG_DEBUG, NULL, "%s: the connection is closed, since it is not needed for now",
+                    change->endpoint);
     if (change->state != REDIS_LINK_WAITING)
         return;
     if (!w->down) {
