@@ -46,8 +46,8 @@ Entry = collections.namedtuple("Entry", "what job turn attempt pid at")
 LINE = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})Z (\w+): (.*)$")
 
 
-def wait_for(condition, within, what):
-    return redis_server.wait_for(condition, within * SLOWNESS, what)
+def wait_for(condition, within, what, **pace):
+    return redis_server.wait_for(condition, within * SLOWNESS, what, **pace)
 
 
 def now_ms():
@@ -286,6 +286,39 @@ note end
             self.client.hset(self.key(job, "claim"), mapping={
                 "v": 1, "turn": turn, "attempt": 1, "token": "earlier:" + "0" * 32,
                 "state": "succeeded", "fence": 1, "done": turn, "retry": 0, "ended": turn})
+
+    @staticmethod
+    def machine(device):
+        """What a device's record is called (supervisor/machine.h), on a machine with an id."""
+        id_file = pathlib.Path("/etc/machine-id")
+        digits = id_file.read_text().strip() if id_file.exists() else ""
+        if len(digits) < 32:
+            return device.name
+        value = 0xcbf29ce484222325
+        for byte in f"rota machine\0{digits}\0".encode():
+            value = (value ^ byte) * 0x100000001b3 % 2**64
+        return f"{device.name}:{(value >> 32 ^ value) % 2**32:08x}"
+
+    def make_due_here(self, job, *devices, **fields):
+        """Device scope: what is left of an earlier turn of each, so that the latest one is due."""
+        turn = now_ms() // ONCE_MS * ONCE_MS - ONCE_MS
+        known = {"turn": turn, "attempt": 1, "done": turn, "retry": 0, "delay": 0, "started": turn,
+                 "ended": turn + 5, "blank": 0, "ask": 0, "flags": 0, "state": "succeeded",
+                 "boot": "b0", "print": "-", "token": "earlier:" + "0" * 32, **fields}
+        for device in devices:
+            self.client.hset(self.key(job, "devices"), self.machine(device),
+                             " ".join(map(str, known.values())))
+
+    def record(self, job, device):
+        """Device scope: what the device did last."""
+        names = ("turn", "attempt", "done", "retry", "delay", "started", "ended", "blank", "ask",
+                 "flags", "state", "boot", "print", "token")
+        text = self.client.hget(self.key(job, "devices"), self.machine(device))
+        return dict(zip(names, text.split(" ", len(names) - 1))) if text else {}
+
+    def seats(self, job):
+        """The tokens in seats that have not run out."""
+        return self.client.zrangebyscore(self.key(job, "seats"), f"({now_ms()}", "+inf")
 
     def runs(self, job=""):
         """The turns that were run, in the order of their beginnings."""

@@ -140,6 +140,20 @@ def test_redis_that_is_not_there(fleet):
         assert len(said_once(device, "does not answer")) == 1
 
 
+def test_turns_that_an_outage_cost_are_counted(fleet):
+    device = fleet.device(good(fleet))
+    with NotifySocket(fleet.folder / "notify") as notify:
+        device.start(NOTIFY_SOCKET=notify.path)
+        # An end that is not told yet is told first, and no turn counts as missed until then.
+        device.wait_line("^good: CLOSING -> WAITING")
+        fleet.redis.kill()
+        # A question that may have been heard is repeated for a lease, in which two turns may fall due.
+        notify.wait_for("^STATUS=1 job; redis unreachable since .* UTC, (1 turn|[2-9] turns) missed$", 10)
+        notify.wait_for(r"^STATUS=1 job; redis unreachable since .* UTC, ([2-9]|\d\d) turns missed$", 10)
+        fleet.redis.start()
+        device.wait_line(rf"^{fleet.redis.address} answers again after .*; ([2-9]|\d\d) turns were missed$")
+
+
 def test_wrong_password(fleet, tmp_path):
     password = tmp_path / "password"
     password.write_text("open sesame\n")

@@ -410,6 +410,58 @@ def test_one_device_alone(conf):
     assert "  takeover  none: this device alone\n" in done.stdout
 
 
+def test_how_jobs_are_shared_out(conf):
+    path = conf(jobs(
+        job("bare", more='lock = "none"; stop_grace = "1m";'),
+        job("keyed", more='lock_key = "{orders}:lock"; require_fence = true;'),
+        job("progress", worst="10m", more='overrun = "extend";'),
+        job("seats", worst="10m", more='scope = "device"; concurrency = 20; if_unreachable = "run";'),
+        job("seats_on", worst="1s", more='scope = "device"; stop_after_failures = 1; attempts = 1;'),
+        job("seats_long", worst="30m", more='scope = "device"; concurrency = 20; overrun = "extend";'),
+        job("seats_off", worst="1s", more='scope = "device"; stop_after_failures = 0;')))
+    done = rotad(path, "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    said = {name: lines for name, lines in
+            re.findall(r"^(\w+)\n  next .*\n((?:  .*\n)*)", done.stdout, re.M)}
+    assert said["bare"] == (
+        "  lock      none: every device runs each turn, whatever the others do\n"
+        "  timing    worst case 10 s, no lease, grace 1 min\n"
+        "  takeover  none: a run is its device's own\n")
+    assert said["keyed"].startswith("  lock      {orders}:lock, shared with all that use this key\n  timing ")
+    assert said["progress"] == (
+        "  timing    worst case 10 min, lease 1 min, grace 5 s, renewed every 20 s\n"
+        "  overrun   goes on while it reports progress, for at most 40 min\n"
+        "  takeover  a crash is taken over within 1 min 2 s, 3 attempts in all\n")
+    assert said["seats"] == (
+        "  scope     each device, at most 20 at once in the whole fleet\n"
+        "  brake     3 failures in a row pause it in the whole fleet\n"
+        "  offline   run without Redis too, by this device's own clock\n"
+        "  timing    worst case 10 min, lease 1 min, grace 5 s, renewed every 20 s\n"
+        "  takeover  none: a run is its device's own; a crash frees its seat within 1 min\n"
+        "  round     at worst 20 devices in 10 min, 120 before the next turn\n")
+    assert "  brake     1 failure pauses it in the whole fleet\n" in said["seats_on"]
+    assert said["seats_on"].endswith("  round     at worst 1 device in 1 s, 3600 before the next turn\n")
+    assert said["seats_long"].endswith("  round     at worst 20 devices in 2 h, longer than the period\n")
+    assert "brake" not in said["seats_off"]
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+def test_print_config_of_shared_out_jobs(conf, tmp_path):
+    path = conf(jobs(job("bare", more='lock = "none";'), job("keyed", more='lock_key = "orders";'),
+                     job("progress", more='overrun = "extend"; version = 2;'),
+                     job("seats", more='scope = "device"; concurrency = 20;')),
+                head='checkin = "1d"; turns = "all";\n' + HEAD)
+    first = rotad(path, "--print-config")
+    assert (first.returncode, first.stderr) == (OK, "")
+    assert 'checkin = "1d";\n' in first.stdout and 'max_runtime = "40s";\n' in first.stdout
+    again = tmp_path / "again" / "rotad.conf"
+    again.parent.mkdir()
+    again.write_text(first.stdout)
+    checked = rotad(again, "--check")
+    assert (checked.returncode, checked.stderr) == (OK, "")
+    assert rotad(again, "--print-config").stdout == first.stdout
+
+
 def test_a_file_for_a_newer_rota(conf):
     done = rotad(conf(jobs(job("alpha", worst="10")), head='later = 1;\nrequires = "9999.0";\n'), "--check")
     assert done.returncode == CONFIG

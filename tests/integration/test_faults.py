@@ -315,7 +315,7 @@ def test_acquire_is_refused(device, server, fault):
     one.wait_line(r"^(report: Redis answers it again|Redis answers again; it was: .*)$")
     never_contention(one)
     # Asked by a token that the server refused to know: as if for the first time.
-    assert {seen.words[-3] for seen in server.commands("acquire")} == {b"1"}
+    assert {seen.words[-4] for seen in server.commands("acquire")} == {b"1"}
 
 
 @pytest.mark.parametrize("fault", CLASSES)

@@ -17,7 +17,7 @@ def test_new_job_does_not_run_its_past(fleet):
     fleet.make_due("tick")
     devices = [fleet.device(jobs).start() for _ in range(2)]
     wait_for(lambda: any(device.lines(
-        "yearly: there is no record of it, so its past turn of .* is not run; it waits")
+        "yearly: there is no record of it by this schedule, so its past turn of .* is not run; it waits")
         for device in devices), 5, "the past turn is said to be left out")
     fleet.wait_entry("end", "tick", count=2, within=15)
     assert fleet.entries("", "yearly") == []
@@ -51,7 +51,7 @@ def test_redis_emptied(fleet):
     # One goes on as it is, the other asks anew for all that is due.
     assert devices[1].stop() == 0
     devices[1].start()
-    devices[1].wait_line("yearly: there is no record of it, so its past turn")
+    devices[1].wait_line("yearly: there is no record of it by this schedule, so its past turn")
     fleet.wait_entry("end", "tick", count=len(fleet.entries("end", "tick")) + 2, within=20)
     assert len(fleet.entries("begin", "yearly")) == 1
     assert [turn for turn, count in turns(fleet, "tick").items() if count > 1] == []

@@ -45,7 +45,7 @@ def test_the_configuration_names_the_examples(installed):
     prefix = re.search(r"^CMAKE_INSTALL_PREFIX:PATH=(.*)$", (h.BUILD / "CMakeCache.txt").read_text(), re.M)[1]
     examples = installed / "usr" / Path(folder).relative_to(prefix)
     assert sorted(path.name for path in examples.iterdir()) == ["nightly_report.conf", "sync_prices.conf",
-                                                              "tidy_uploads.conf"]
+                                                              "tidy_uploads.conf", "update_firmware.conf"]
 
 
 def test_the_installed_rotad_checks_the_tree_that_it_is_in(installed):

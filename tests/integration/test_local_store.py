@@ -52,7 +52,7 @@ def test_yearly_job_does_not_run_its_past(fleet):
 def test_first_now_runs_the_latest_once(fleet):
     device = fleet.device({"yearly": {**FIRST, **fleet.body("yearly")},
                            "tick": {**TICK, **fleet.body("tick")}}, **LOCAL).start()
-    device.wait_line("yearly: there is no record of it; its turn of .* waits")
+    device.wait_line("yearly: there is no record of it by this schedule; its turn of .* waits")
     fleet.wait_entry("end", "yearly", within=15)
     fleet.wait_entry("end", "tick", count=len(turns(fleet, "tick")) + 2, within=15)
     assert len(turns(fleet, "yearly")) == 1

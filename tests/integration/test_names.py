@@ -155,7 +155,7 @@ def test_a_name_server_that_never_answers_holds_up_nothing(fleet, names, silent_
         # Pings come every 50 ms. The C library asks for 10 s and more: in this process nothing would go on.
         measured = gaps([at for at in notify.pings() if at > begun])
         assert statistics.median(measured) < 0.1 * SLOWNESS
-        assert max(measured) < 1
+        assert max(measured) < 4
         assert len(children_of(device.pid)) <= 1
         names.hosts("127.0.0.1")
         names.sources("files")

@@ -53,6 +53,14 @@ def test_failed_is_tried_again_after_retry_delay_then_given_up(fleet):
     assert fleet.lock("report") is None
 
 
+def test_after_a_turn_that_was_given_up_there_is_one_try(fleet):
+    fleet.client.hset(fleet.key("report", "claim"), "streak", 1)
+    device = start(fleet, "exit 1", attempts=2)
+    device.wait_line(r"^report: given up until .* after its only attempt \(an earlier turn was given up\); last: ")
+    assert recorded(fleet) == [("failed", "1", "exit status 1")]
+    assert fleet.claim("report")["streak"] == "2"
+
+
 def test_refused_is_given_up_at_once(fleet):
     device = start(fleet, "echo 'no such account' >&2; exit 4", params={"refuse_exit": ["4"]})
     assert recorded(fleet) == [("refused", "1", "no such account (exit status 4)")]

@@ -32,6 +32,7 @@ KINDS = {
     "crashed": rf"{AT}flaky: crashed after {TOOK}.*, {TURN}",
     "declined": rf"{AT}{JOB}: declined after {TOOK}.*, {TURN}",
     "taken over": rf"{AT}{JOB}: taken over from {DEVICE}, which stopped renewing {TOOK} ago; attempt [23] of 3$",
+    "late": rf"{AT}{JOB}: \w+: the answer came too late to be used; it is tried again$",
     "lease over": rf"{AT}{JOB}: taken over from {DEVICE}, whose lease has run out; attempt [23] of 3$",
     "ready": rf"{AT}3 jobs; ready as {DEVICE}$",
     "device": rf"{AT}(?!{JOB}:)\S.*$",
@@ -233,7 +234,7 @@ def test_shipped_configuration_is_good_and_has_no_job():
     assert "worst_case" not in printed
 
 
-@pytest.mark.parametrize("name", ["nightly_report", "sync_prices", "tidy_uploads"])
+@pytest.mark.parametrize("name", ["nightly_report", "sync_prices", "tidy_uploads", "update_firmware"])
 def test_shipped_example_is_good_once_its_marks_are_removed(tmp_path, name):
     lines = (ROOT / "conf" / "jobs.d" / f"{name}.conf").read_text().splitlines()
     assert all(line.startswith("#") for line in lines)
@@ -243,7 +244,7 @@ def test_shipped_example_is_good_once_its_marks_are_removed(tmp_path, name):
     (tmp_path / "jobs.d" / f"{name}.conf").write_text(body)
     # What rotad.conf shows in comments is meant to be used too.
     conf = (ROOT / "conf" / "rotad.conf").read_text()
-    conf = re.sub(r"^# ((?:prefix|redis|  address|  username|device|max_running|log_level|\};).*)$", r"\1", conf,
+    conf = re.sub(r"^# ((?:prefix|redis|  address|  username|  idle_timeout|device|checkin|max_running|log_level|\};).*)$", r"\1", conf,
                   flags=re.M).replace('  username      = "rota";\n', "")
     (tmp_path / "rotad.conf").write_text(with_our_plugins(conf))
     status, out = check(tmp_path / "rotad.conf")

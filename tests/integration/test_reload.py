@@ -101,14 +101,15 @@ def test_broken_file_changes_nothing(fleet, break_it, said):
     fleet.make_due("same")
     jobs = {"same": {**TICK, **fleet.body("same")}}
     device = fleet.device(jobs).start()
-    fleet.wait_entry("begin", "same")
+    # Not the first run: on a crowded machine it may outlast a turn.
+    fleet.wait_entry("begin", "same", count=2)
     device.write_text(break_it(device.conf.read_text()))
     device.signal(signal.SIGHUP)
     device.wait_line("^reload: refused for the mistakes above; the old configuration stays$")
     errors = [line for line in device.lines(f"^{device.conf}{said}") if line.level == "error"]
     assert len(errors) == 1
     wait_turns(fleet, "same", 2)
-    assert_no_turn_left_out(turns(fleet, "same"))
+    assert_no_turn_left_out(turns(fleet, "same")[1:])
     # The next one that is right is taken.
     device.write(jobs)
     device.signal(signal.SIGHUP)

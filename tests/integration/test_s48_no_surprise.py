@@ -8,7 +8,8 @@ from fleet_time import begin_at, instant
 
 DAILY = {**SHORT, "cron": "0 3 * * *", "splay": "100ms"}
 TICK = {**SHORT, "every": "1s", "attempts": 1}
-NO_RECORD = "daily: there is no record of it, so its past turn of 03:00 UTC is not run; it waits for its next one"
+NO_RECORD = ("daily: there is no record of it by this schedule, so its past turn of 03:00 UTC is not run; "
+             "it waits for its next one")
 DEVICES = 2
 
 

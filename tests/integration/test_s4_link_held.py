@@ -29,7 +29,8 @@ def watch_end(fleet, pid, token):
 
 
 def test_s4_stopped_before_the_lease_ends(proxy, fleet):
-    jobs = {"report": {**RENEWED, **ONCE, "splay": f"{SPLAY}s", **fleet.body("report", BODY)}}
+    # Time enough for its last words on a full machine.
+    jobs = {"report": {**RENEWED, **ONCE, "stop_grace": "600ms", "splay": f"{SPLAY}s", **fleet.body("report", BODY)}}
     fleet.make_due("report")
     cut_off = fleet.device(jobs, name="cut-off", redis=redis_by(proxy)).start()
     begin = fleet.wait_entry("begin")

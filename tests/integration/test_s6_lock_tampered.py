@@ -54,3 +54,9 @@ def test_s6_deleted_and_another_held_it_since(fleet):
     assert [entry["outcome"] for entry in fleet.wait_history("report")] == ["lost"]
     assert fleet.lock("report") is None
     assert fleet.claim("report")["token"].startswith("other:")
+
+
+def test_s6_another_device_is_told_by_its_name(fleet):
+    device, _ = start(fleet, "sleep 60")
+    fleet.client.set(fleet.key("report", "lock"), "gate-9:" + "1" * 32, px=3000)
+    device.wait_line(r"the lock is no longer this device's \(now: gate-9\); the run is stopped", NOTICED_SECONDS)

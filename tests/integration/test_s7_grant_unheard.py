@@ -3,7 +3,7 @@
 from fault_proxy import lost_reply, lost_request, redis_by
 from fleet import ONCE, RENEWED, SLOWNESS, now_ms, wait_for
 
-TOKEN = 7  # of EVALSHA, behind the four keys of an acquire
+TOKEN = 8  # of EVALSHA, behind the five keys of an acquire
 # Far more than the test takes: a device that were shut out for a lease would be seen.
 LEASE = {**RENEWED, "lease": "30s", "worst_case": "60s"}
 

@@ -60,9 +60,9 @@ def sockets(pid):
 
 
 def test_s8_the_connection_is_closed_not_forgotten(proxy, fleet):
-    proxy.always("TIME", late(1.0))
+    proxy.always("hello", late(1.0))
     jobs = {"report": {**SHORT, **ONCE, **fleet.body("report")}}
     device = fleet.device(jobs, redis=redis_by(proxy)).start()
-    proxy.wait_for("TIME", 4)
+    proxy.wait_for("hello", 4)
     # The one of the moment; never one for each try.
     assert len(sockets(device.pid)) <= 1

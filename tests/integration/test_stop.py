@@ -8,10 +8,12 @@ from fleet import ONCE, RENEWED, SLOWNESS, is_alive, wait_for
 KIND = {**RENEWED, **ONCE, "lease": "6s"}
 NEEDS_A_SECOND = """
 trap 'trap "" TERM; note asked; sleep 1; note over; exit 0' TERM
+note ready
 sleep 60 & wait
 """
 DEAF = """
 trap '' TERM
+note ready
 while :; do sleep 0.1; done
 """
 
@@ -20,6 +22,7 @@ def start(fleet, text, **more):
     fleet.make_due("report")
     jobs = {"report": {**KIND, **more, **fleet.body("report", text)}}
     device = fleet.device(jobs).start()
+    fleet.wait_entry("ready")  # before, SIGTERM would end it like any shell
     return device, fleet.wait_entry("begin")
 
 
