@@ -184,6 +184,9 @@ static void check_acquired(struct sim *s, const struct served *v)
         check_place(s, v);
     else if (answer == ACQUIRE_PAUSED && v->f->request.turn.ms > v->whole->passed)
         v->whole->passed = v->f->request.turn.ms;
+    /* Tries are counted at the grant: those too that nobody has heard of, and started. */
+    if (answer == ACQUIRE_EXHAUSTED && v->f->reply.acquire.attempt >= v->f->request.job->attempts)
+        check_refused(v->check, v->f->request.turn.ms);
     if (answer == ACQUIRE_OUTDATED && v->f->request.job->version >= v->whole->version)
         check_breach(s, "%s: version %u is called outdated, and %u has succeeded", served_name(v),
                      v->f->request.job->version, v->whole->version);
