@@ -16,6 +16,9 @@
  * doubles where nothing is left to be signalled: then a process dies slowly, or cannot. */
 #define ROUND_GAP_MIN_MS 2
 #define ROUND_GAP_MAX_MS 1000
+/* So long a tree has at least to be gone after the first kill, and so long before D it is told of
+ * where it is not: the guard may have to wait for a processor, and who stays silent is killed. */
+#define UNCLEAN_MS 1000
 /* Where it is known that something cannot be killed, and nothing new is born: a slice in ten
  * seconds is all that it gets. */
 #define ROUND_GAP_STUCK_MS 10000
@@ -73,7 +76,12 @@ static struct boot lost_at(const struct life *l)
 
 struct boot life_unclean_at(const struct life *l)
 {
-    return boot_add(l->deadline, l->margin_ms / 4);
+    struct boot last = boot_add(l->deadline, l->margin_ms / 4);
+
+    if (l->phase != PHASE_KILLING)
+        return last;
+    return boot_min(last,
+                    boot_max(boot_add(l->kill_at, UNCLEAN_MS), boot_add(l->deadline, -UNCLEAN_MS)));
 }
 
 /* It may have ended since the last look; then it did before the stop. */
@@ -177,6 +185,7 @@ static void begin_killing(struct life *l, struct boot now)
     setpriority(PRIO_PROCESS, 0, -20);
     FAULT_POINT(guard_before_the_kill);
     l->phase = PHASE_KILLING;
+    l->kill_at = now;
     if (l->worker_alive) {
         l->killed = true;
     } else {

@@ -47,7 +47,8 @@ void life_stop(struct life *l, enum ended_stop why, struct boot now);
 void life_advance(struct life *l, struct boot now);
 /* When life_advance() is due next, whatever else happens. */
 struct boot life_next(const struct life *l);
-/* When it has to be said that the tree is not empty: a quarter of the margin after D. A kill that
- * starts at D itself has this long to be over, and the lease holds three times as long still. */
+/* When it has to be said that the tree is not empty: a second before D, or after the first kill, or
+ * at the latest a quarter of the margin after D: a kill that starts at D itself has this long to be
+ * over, and the lease holds three times as long still. */
 struct boot life_unclean_at(const struct life *l);
 #endif

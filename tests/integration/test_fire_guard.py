@@ -71,6 +71,23 @@ def test_frozen_past_the_lease(behave, tmp_path, turn):
             freeze_past_the_lease(guards, notes, freezer)
 
 
+@needs_freezer
+def test_a_tree_that_cannot_be_killed_is_told_of_with_time_to_spare(behave, tmp_path):
+    """A guard that gets no processor just then would be killed, and an overrun be taken for a crash."""
+    note = tmp_path / "pids"
+    with Guard() as guard, Freezer() as freezer:
+        guard.start(behave, {"as": "tree", "file": str(note)}, worst_case_ms=500, stop_grace_ms=100,
+                    deadline_in_ms=9000 if h.SANITIZED else 4000).ready()
+        freezer.freeze(*pids_of(note))
+        ended = guard.next(h.ENDED, 12)
+        assert h.boot_ms() < guard.deadline - 500
+        assert (ended["stop"], ended["clean"]) == (h.STOP_OVERRUN, 0)
+        assert guard.process.poll() is None
+        freezer.thaw()
+        assert guard.process.wait(5) == 0
+    assert all_gone(pids_of(note))
+
+
 @not_sanitized
 @needs_root
 def test_no_process_to_be_had(behave, folder):
