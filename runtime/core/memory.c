@@ -249,7 +249,7 @@ static void expire_seats(struct memory_claim *r, struct wall now, enum store_ver
 
 static void begin_acquire(struct store_reply *reply)
 {
-    reply->acquire.holder = reply->acquire.why = reply->acquire.ours = "";
+    reply->acquire.holder = reply->acquire.why = "";
     reply->acquire.print = reply->acquire.printer = "";
 }
 

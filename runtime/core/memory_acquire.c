@@ -54,20 +54,30 @@ static bool same_token(struct ask *a)
                         r->turn.ms <= r->done.ms && !r->manual ? ACQUIRE_SPARE : ACQUIRE_GRANTED);
 }
 
-/* 2. Not for this device; none of these writes. */
+/* The seat that ends first. None has more left than was ever asked for; more means a clock set
+ * back, and is cut. */
+static const struct memory_seat *taken_seat(const struct ask *a)
+{
+    struct memory_seats *s = a->r->seats;
+    uint32_t taken = s ? memory_seats_taken(s, a->now) : 0;
+
+    if (taken == 0)
+        return NULL;
+    memory_seats_cut(s, wall_add(a->now, s->longest_ms > a->request->ttl_ms ? s->longest_ms
+                                                                            : a->request->ttl_ms));
+    return &s->room.seats[s->seats - taken];
+}
+
+/* 2. Not for this device. */
 static bool not_ours(struct ask *a)
 {
-    const struct memory_seats *s = a->r->seats;
-    uint32_t taken = s ? memory_seats_taken(s, a->now) : 0;
-    const struct memory_seat *seat = taken > 0 ? &s->room.seats[s->seats - taken] : NULL;
+    const struct memory_seat *seat;
 
     if (memory_is_newer(a->r, a->reply))
         return true;
-    /* one with more left than was ever asked for is of a clock set back */
-    if (seat && (wall_between(a->now, seat->until) <= a->request->ttl_ms ||
-                 wall_between(a->now, seat->until) <= s->longest_ms)) {
+    seat = taken_seat(a);
+    if (seat) {
         a->reply->acquire.holder = seat->who + (seat->who[0] == '~');
-        a->reply->acquire.ours = "fleet";
         return memory_say_left(a->reply, ACQUIRE_MISMATCH, 0, "device");
     }
     return memory_is_outdated(a->r, a->request->job, a->reply);
@@ -88,7 +98,15 @@ static void note_configuration(struct ask *a)
     a->r->scope = SCOPE_FLEET;
 }
 
-/* 3. The record lies more than one turn in the store's future: its clock was set back. */
+/* The claim has had no turn in this scope, only those of its seats, or of a pause. */
+static void forget_settled(struct ask *a)
+{
+    a->r->done.ms = a->r->paused.ms = 0;
+    a->ahead = false;
+}
+
+/* 3. The record lies more than one turn in the store's future: its clock was set back. What is no
+ * record becomes none by that: the first sight of it is still to come (7). */
 static bool void_claim(struct ask *a)
 {
     struct memory_claim *r = a->r;
@@ -98,6 +116,10 @@ static bool void_claim(struct ask *a)
     a->ahead = a->due && top.ms > memory_turn_ahead(a->request, a->now).ms;
     if (!a->ahead || a->holder[0])
         return false;
+    if (r->turn.ms == 0) {
+        forget_settled(a);
+        return false;
+    }
     r->turn = r->done = early ? a->now : a->turn;
     r->attempt = 0;
     r->token[0] = '\0';
@@ -349,9 +371,10 @@ static bool granted(struct ask *a)
     struct memory_claim *r = a->r;
     const struct store_request *q = a->request;
 
-    /* its last try vanished, and nobody asked since */
+    /* its last try vanished, and nobody asked since; an earlier one's late success would have
+     * settled it all the same */
     if (a->turn.ms > r->turn.ms && r->state == MEMORY_RUNNING && !r->manual &&
-        r->attempt >= most_attempts(a))
+        r->attempt >= most_attempts(a) && r->turn.ms > r->done.ms)
         r->streak++;
     r->attempt = a->turn.ms == r->turn.ms ? r->attempt + 1 : 1;
     r->fence = next_fence(a);

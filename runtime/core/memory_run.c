@@ -126,7 +126,8 @@ static bool write_end(struct memory_claim *r, struct wall now, const struct stor
     bool gave_up = again && (manual || request->attempt >= request->job->attempts ||
                              r->streak > 0 || request->outcome == OUTCOME_REFUSED);
 
-    if (gave_up && !manual && !(mine && r->state == MEMORY_GAVE_UP))
+    if (gave_up && !manual && request->turn.ms > r->done.ms &&
+        !(mine && r->state == MEMORY_GAVE_UP))
         r->streak++;
     wait_for_holder(r, now, request);
     r->turn = request->turn;

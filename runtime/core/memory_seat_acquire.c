@@ -86,21 +86,32 @@ static bool same_token(struct ask *a)
     return answer_seat(a, d->turn.ms <= d->done.ms && !d->manual ? ACQUIRE_SPARE : ACQUIRE_GRANTED);
 }
 
-/* 2. Not for this device. A run of the other scope holds the lock, by no clock that was set back.
- */
+/* A clock that was set back leaves more than was asked for (rule 8). */
+static void cut_lock(const struct ask *a)
+{
+    struct memory_lock *lock = a->r->lock;
+    int64_t left_ms = memory_lock_left_ms(lock, a->now);
+    int64_t most_ms = longer(a->r->ttl_ms, a->request->ttl_ms);
+
+    if (left_ms >= 0 && left_ms <= most_ms)
+        return;
+    lock->endless = false;
+    lock->until = wall_add(a->now, most_ms);
+}
+
+/* 2. Not for this device. A run of the other scope, or what it left behind, holds the lock; its
+ * claim may tell of another attempt, where two masters became one. */
 static bool not_ours(struct ask *a)
 {
     const char *holder = memory_holder(a->r->lock, a->now);
-    bool runs = !a->request->job->lock_key && memory_is_token(holder);
+    bool runs =
+        strcmp(holder, a->r->token) == 0 || (!a->request->job->lock_key && memory_is_token(holder));
 
     if (memory_is_newer(a->r, a->reply))
         return true;
-    /* its claim may tell of another attempt, where two masters became one */
-    if (strcmp(holder, a->r->token) == 0)
-        runs = a->r->state == MEMORY_RUNNING;
-    if (holder[0] && runs && memory_lock_left_ms(a->r->lock, a->now) <= a->r->ttl_ms) {
+    if (holder[0] && runs) {
+        cut_lock(a);
         a->reply->acquire.holder = holder;
-        a->reply->acquire.ours = "device";
         return memory_say_left(a->reply, ACQUIRE_MISMATCH, 0, "fleet");
     }
     return memory_is_outdated(a->r, a->request->job, a->reply);
@@ -285,12 +296,17 @@ static bool exhausted(struct ask *a)
     return true;
 }
 
-/* 10. When there should be a seat for this place: by how long runs take, and one run more. */
+/* 10. One that crashed keeps its seat for a twentieth of the lease at least. */
+static int64_t run_ms(const struct ask *a)
+{
+    return longer(a->mean_ms, a->request->ttl_ms / 20);
+}
+
+/* When there should be a seat for this place: by how long runs take, and one run more. */
 static int64_t queue_wait_ms(const struct ask *a, uint32_t place)
 {
     int64_t most = a->request->job->concurrency;
-    int64_t wait_ms =
-        longer(a->mean_ms, a->request->ttl_ms / 20) + (a->mean_ms * (place + 1) + most - 1) / most;
+    int64_t wait_ms = run_ms(a) + (a->mean_ms * (place + 1) + most - 1) / most;
     int64_t quarter_ms = wall_between(a->turn, a->request->next) / 4;
 
     if (a->due && wait_ms > longer(1, quarter_ms))
@@ -309,8 +325,20 @@ static void join_queue(struct ask *a, int64_t wait_ms)
     keep_device(a);
 }
 
-/* 10. A seat is for the front of the queue: as many as there are seats, or a twentieth of it where
- * that is more; who is new stands behind them all. */
+/* The front is as many as there are seats, or a twentieth of the queue where that is more: there a
+ * device may pass those before it, unless it is new, or came later than it takes to serve the
+ * front: two who take turns would pass a third for ever. */
+static bool may_pass(const struct ask *a, int64_t ahead)
+{
+    int64_t most = a->request->job->concurrency, queued = a->s->queued;
+    int64_t front20 = longer(20 * most, queued); /* twenty times as many */
+
+    return a->d->queued && 20 * ahead < front20 &&
+           20 * most * wall_between(memory_queue_at(a->s, 0)->since, a->d->since) <=
+               run_ms(a) * front20;
+}
+
+/* 10. A seat is for the front of the queue. */
 static bool full(struct ask *a)
 {
     int64_t most = a->request->job->concurrency;
@@ -321,8 +349,7 @@ static bool full(struct ask *a)
                             a->request->job->retention_ms);
     place = memory_queue_place(a->s, a->d);
     ahead = (int64_t)place - (most - taken);
-    if (taken < most &&
-        (ahead < 0 || (a->d->queued && (ahead < most || 20 * ahead < a->s->queued))))
+    if (taken < most && (ahead < 0 || may_pass(a, ahead)))
         return false;
     a->reply->acquire.seats = (uint32_t)taken;
     a->reply->acquire.watch = place + 1;

@@ -130,21 +130,31 @@ bool memory_brake(struct memory_claim *r, uint32_t limit, const char *token, con
     return true;
 }
 
+/* What stopped the job was a run that vanished: memory_brake() says so, and no word of a plugin. */
+static bool is_brake_of_vanished(const char *why)
+{
+    static const char before[] = "; last: ";
+    const char *last = strchr(why, before[0]);
+
+    if (!last || strncmp(why, "rota: ", 6) != 0 || strncmp(last, before, strlen(before)) != 0)
+        return false;
+    last += strlen(before);
+    return text_equal(last + strcspn(last, " "), " vanished");
+}
+
 /* One that was counted as vanished, for it could not be told in time: that is taken back, and the
  * brake that came of it. */
 static void count_no_failure(struct end *e)
 {
+    enum outcome o = e->request->outcome;
     char *why = e->r->pause->why;
-    bool braked = strncmp(why, "rota: ", 6) == 0 && text_ends_with(why, ", vanished");
-    bool lost = e->request->outcome == OUTCOME_LOST;
-    bool late = e->seat.ms == 0;
-    uint32_t fails = e->s->fails;
+    bool late = e->seat.ms == 0, braked = late && is_brake_of_vanished(why);
 
-    if (!lost && !(braked && late))
+    if ((o == OUTCOME_SUCCEEDED || o == OUTCOME_NOTHING) && !braked)
         e->s->fails = 0;
-    else if (late && fails > 0)
-        e->s->fails = fails - 1;
-    if (braked && late && e->s->fails < e->request->job->stop_after_failures)
+    else if (late && e->s->fails > 0)
+        e->s->fails--;
+    if (braked && e->s->fails < e->request->job->stop_after_failures)
         why[0] = '\0';
 }
 
@@ -155,12 +165,11 @@ static void count_end(struct end *e)
     const struct store_request *q = e->request;
     char how[STORE_TEXT_SIZE];
 
-    if (q->outcome == OUTCOME_SUCCEEDED || q->outcome == OUTCOME_NOTHING ||
-        q->outcome == OUTCOME_LOST) {
+    if (!e->again || q->outcome == OUTCOME_LOST) {
         count_no_failure(e);
         return;
     }
-    if (!e->again || e->seat.ms == 0 || e->manual)
+    if (e->seat.ms == 0 || e->manual)
         return;
     e->s->fails++;
     text_format(how, sizeof how, ", %s%s%s", outcome_name(q->outcome), q->detail[0] ? ": " : "",

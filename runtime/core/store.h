@@ -139,7 +139,6 @@ struct store_reply {
                                     place in the queue, from 1 */
             uint32_t seats;      /* full: how many are taken */
             const char *why;     /* done, wait, paused, over; mismatch: the scope that runs */
-            const char *ours;    /* mismatch: the scope that asked */
             uint64_t version;    /* outdated: the highest that has succeeded; newer: the layout */
             bool first;          /* exhausted: this question found it out */
             const char *print;   /* the claim's fingerprint where that is another's; else "" */
@@ -166,8 +165,8 @@ struct store_reply {
             size_t jobs;     /* as many as were asked for, in that order */
             const struct wall *done; /* the newest settled turn of each; 0: not known */
             size_t others;
-            const char *other[STORE_HELLO_OTHERS_MAX]; /* digests that others have used within a
-                                                          day, the newest first */
+            const char *other[STORE_HELLO_OTHERS_MAX]; /* digests that others have used within
+                                                          used_ms, the newest first */
         } hello;
         struct {
             const char *text; /* "": not there */

@@ -105,7 +105,6 @@ static int fill_exhausted(const struct redis_codec_reading *e, struct store_repl
 
 static int fill_mismatch(const struct redis_codec_reading *e, struct store_reply *reply)
 {
-    reply->acquire.ours = e->text[0];
     reply->acquire.why = e->text[1];
     reply->acquire.holder = e->text[2];
     return 0;
@@ -118,7 +117,7 @@ static int fill_acquire(enum acquire_answer answer, const struct redis_codec_rea
 
     memset(a, 0, sizeof *a);
     a->answer = answer;
-    a->holder = a->why = a->ours = a->print = a->printer = "";
+    a->holder = a->why = a->print = a->printer = "";
     switch (answer) {
     case ACQUIRE_GRANTED:
     case ACQUIRE_SPARE:

@@ -11,13 +11,26 @@ YEAR = 366 * DAY
 
 # A clock set back.
 
-def test_a_seat_of_the_servers_future_does_not_silence_the_fleet_scope(job):
+def test_a_seat_of_the_servers_future_silences_the_fleet_scope_for_one_lease(job):
+    """No longer, and no shorter: who sits there may still run, where the server's clock was set back."""
     seats = Seats(job.redis).knows(A)
     grant(seats, ttl=2 * LEASE)
-    assert job.acquire(B)[0] == "mismatch"                      # by the longest lease, not by the asking one's
     job.known()
     job.redis.zadd(seats.seats, {A: job.now() + YEAR})
+    assert job.acquire(B)[0:5:4] == ["mismatch", A]
+    left = job.redis.zscore(seats.seats, A) - job.now()
+    assert LEASE < left <= 2 * LEASE                            # by the longest lease, not by the asking one's
+    job.redis.zadd(seats.seats, {A: job.now() - 1})
     grant(job, B)
+
+
+@pytest.mark.parametrize("field", ["done", "paused"])
+def test_what_is_no_record_is_void_and_still_seen_for_the_first_time(job, field):
+    """The claim has had no turn of this scope, only those of its seats, or of a pause; and they lie ahead."""
+    job.redis.hset(job.claim, mapping={"v": 1, field: job.now() + YEAR})
+    assert job.acquire(turn=job.now() + 50)[0] == "early"
+    assert job.acquire()[0] == "wait"
+    assert job.field(field) == "0"
 
 
 def test_a_seat_is_a_mismatch_where_the_claim_is_gone(job):

@@ -114,6 +114,22 @@ def test_rule_10_a_last_try_that_vanished_counts_as_given_up(job):
     assert job.field("streak") == "1"
 
 
+@pytest.mark.parametrize("end", [None, "failed"])
+def test_rule_10_a_turn_with_a_late_success_was_not_given_up(job, end):
+    """Its last try vanishes, or fails, after an earlier one has told its success."""
+    job.known()
+    grant(job, attempts=2)
+    job.lose_lock()
+    grant(job, B, attempts=2)
+    job.finish(A, attempts=2)
+    if end:
+        job.finish(B, attempt=2, attempts=2, outcome=end)
+    job.lose_lock()
+    after(job, 5)
+    grant(job, C, attempts=2, turn=job.turn + 1)
+    assert job.field("streak") == "0"
+
+
 # Rule 11: a success covers what fell due meanwhile.
 
 def test_rule_11_a_success_settles_up_to_covers(job):

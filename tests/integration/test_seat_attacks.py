@@ -151,13 +151,23 @@ def test_no_field_from_the_future_silences_a_device(seats, field):
     assert seats.field("mean") is None or 0 < int(seats.field("mean")) <= LEASE
 
 
-def test_a_lock_of_the_servers_future_does_not_silence_the_device_scope(seats):
+def test_a_lock_of_the_servers_future_silences_the_device_scope_for_one_lease(seats):
+    """No longer, and no shorter: who holds it may still run, where the server's clock was set back."""
     lock = Job(seats.redis).known()
     grant(lock, B)
     seats.knows(A)
-    assert seats.acquire(A)[0] == "mismatch"
     seats.redis.pexpire(seats.lock, 10 * KEEP)
-    grant(seats, A)
+    assert seats.acquire(A)[0] == "mismatch"
+    assert LEASE - 1000 < seats.redis.pttl(seats.lock) <= LEASE
+
+
+def test_a_lock_is_not_cut_to_less_than_its_owner_may_have_asked_for(seats):
+    """As where two masters became one: the claim is of a shorter lease than the lock's."""
+    seats.knows(A)
+    seats.redis.hset(seats.claim, mapping={"token": C, "state": "running", "ttl": 500, "scope": "fleet"})
+    seats.redis.set(seats.lock, B, px=LEASE)
+    assert seats.acquire(A)[0] == "mismatch"
+    assert seats.redis.pttl(seats.lock) > LEASE - 1000
 
 
 def test_a_place_in_the_queue_from_the_future_is_behind_and_not_for_ever(seats):

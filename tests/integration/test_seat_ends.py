@@ -374,7 +374,20 @@ def test_late_successes_lift_the_brake_that_counted_them_as_vanished(seats):
     assert seats.field("fails") == "0"
 
 
-@pytest.mark.parametrize("why", ["ann: they have vanished", "rota: stopped after 3 failures in a row; last: b, failed"])
+@pytest.mark.parametrize("outcome", ["declined", "stopped", "unstarted"])
+def test_what_is_no_failure_is_none_either_where_it_is_told_late(seats, outcome):
+    """As where a device is drained while its link is down for longer than the lease."""
+    seats.knows(A, B, C)
+    grant(seats, A)
+    seats.lose_seat(A)
+    assert seats.acquire(C, stop=1)[0] == "paused"
+    seats.finish(A, outcome=outcome, stop=1)
+    assert (seats.field("fails"), seats.redis.exists(seats.pause)) == ("0", 0)
+
+
+@pytest.mark.parametrize("why", [
+    "ann: they have vanished", "rota: stopped after 3 failures in a row; last: b, failed",
+    "rota: stopped after 3 failures in a row; last: b, failed: job.service, vanished"])
 def test_a_late_success_lifts_no_other_pause(seats, why):
     seats.knows(A, B)
     grant(seats, A)

@@ -110,6 +110,24 @@ def test_who_is_new_passes_nobody(seats):
     grant(seats, first, capacity=1)
 
 
+def test_nobody_is_passed_by_who_came_a_run_later(seats):
+    """Else two who take turns pass a third for ever, whose questions fall always just behind theirs."""
+    first, second, late = crowd(seats, 3)
+    seats.redis.hset(seats.claim, mapping={"mean": 1, "runs": 128})
+    grant(seats, A, capacity=2)
+    grant(seats, B, capacity=2)
+    refuse(seats, first)
+    refuse(seats, second)
+    after(seats, LEASE // 20 + 10)
+    refuse(seats, late)
+    seats.finish(A)
+    assert refuse(seats, late)[4] == 3
+    grant(seats, second)
+    seats.finish(B)
+    assert refuse(seats, late)[4] == 2
+    grant(seats, first)
+
+
 def test_a_short_queue_holds_nobody_up(seats):
     tokens = crowd(seats, 2)
     grant(seats, A, capacity=2)

@@ -490,5 +490,31 @@ def test_a_run_of_the_other_scope_is_seen_where_the_claim_tells_of_another(seats
     seats.redis.set(seats.lock, C, px=LEASE // 2)
     word, _, ours, theirs, holder = seats.acquire()
     assert (word, ours, theirs, holder) == ("mismatch", "device", "fleet", C)
-    seats.redis.set(seats.lock, B, px=LEASE // 2)           # that one has ended
-    assert seats.acquire()[0] == "acquired"
+    seats.redis.delete(seats.lock)
+    grant(seats)
+
+
+def test_what_a_run_of_the_other_scope_left_behind_is_a_mismatch_too(seats):
+    """Its lock is left to expire: what still runs of it is not known."""
+    lock = Job(seats.redis).known()
+    grant(lock, B)
+    lock.finish(B, outcome="crashed")
+    seats.knows(A)
+    assert seats.acquire()[0:5:4] == ["mismatch", B]
+    lock.lose_lock()
+    grant(seats)
+
+
+def test_a_run_of_the_other_scope_is_seen_where_the_claim_is_gone(seats):
+    seats.knows(A)
+    seats.redis.set(seats.lock, B, px=LEASE)
+    assert seats.acquire()[0:5:4] == ["mismatch", B]
+
+
+def test_a_lock_without_expiry_silences_the_seats_for_one_lease(seats):
+    lock = Job(seats.redis).known()
+    grant(lock, B)
+    seats.redis.persist(seats.lock)
+    seats.knows(A)
+    assert seats.acquire()[0:5:4] == ["mismatch", B]
+    assert 0 < seats.redis.pttl(seats.lock) <= LEASE

@@ -129,10 +129,10 @@ def test_two_versions_of_a_job(drive, redis_server):
         assert (newer["answer"], newer["version"]) == ("newer", 2)
 
 
-def test_a_mismatch_has_both_values(drive, redis_server):
+def test_a_mismatch_names_the_other_scope(drive, redis_server):
     driver = drive(redis_server.address)
     with redis_server.client() as client:
         turn = make_known(client)
         client.zadd("test:{backup}:seats", {C: now_ms(client) + 5_000})
         got = driver.call("acquire", token=A, **turn)
-        assert (got["answer"], got["ours"], got["why"], got["holder"]) == ("mismatch", "fleet", "device", C)
+        assert (got["answer"], got["why"], got["holder"]) == ("mismatch", "device", C)

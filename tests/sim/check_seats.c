@@ -38,17 +38,27 @@ void served_queue(struct sim *s, const struct served *v)
                      v->f->device->name, v->f->device->number, ahead);
 }
 
-/* So many failures in a row, by those who told them in time. */
+/* Which count for the brake. */
+static bool is_failure(enum outcome outcome)
+{
+    return outcome == OUTCOME_REFUSED || (outcome_retries(outcome) && outcome != OUTCOME_LOST);
+}
+
+/* So many failures in a row, by those who told them in time. What is told late, and is none, takes
+ * one back: the store takes it for one that it has counted as vanished. */
 void served_brake(struct sim *s, const struct served *v, bool first)
 {
     const struct store_request *q = &v->f->request;
     bool seated = memory_holder(&v->before->lock, v->now)[0] != '\0';
+    bool failed = is_failure(q->outcome);
 
     if (!served_by_seat(v))
         return;
     if (q->outcome == OUTCOME_SUCCEEDED || q->outcome == OUTCOME_NOTHING)
         v->whole->fails = 0;
-    if (!first || !seated || !outcome_retries(q->outcome) || q->outcome == OUTCOME_LOST)
+    else if (!failed && !seated && v->whole->fails > 0)
+        v->whole->fails--;
+    if (!first || !seated || !failed)
         return;
     v->whole->fails++;
     if (q->job->stop_after_failures > 0 && v->whole->fails >= q->job->stop_after_failures &&
@@ -66,14 +76,11 @@ void served_seats(struct sim *s, const struct served *v)
                      v->f->request.job->concurrency);
 }
 
-/* Whose success, or lost lease, comes after its seat was given away: it was taken for one that had
- * vanished. */
+/* What is no failure comes after its seat was given away: it was taken for one that had vanished.
+ */
 static bool is_late_word(const struct served *v)
 {
-    enum outcome outcome = v->f->request.outcome;
-
-    return v->f->request.verb == STORE_FINISH &&
-           (outcome_settles(outcome) || outcome == OUTCOME_LOST) &&
+    return v->f->request.verb == STORE_FINISH && !is_failure(v->f->request.outcome) &&
            memory_holder(&v->before->lock, v->now)[0] == '\0';
 }
 

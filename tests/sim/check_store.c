@@ -143,8 +143,24 @@ static bool is_noted(const struct served *v)
     return v->after->record.state != MEMORY_NONE;
 }
 
+/* What became of the turn before. Where it is settled, by a late success or by the other scope, it
+ * was not given up. Else its last try may be one that nobody heard of: then this turn has one. */
+static void note_former(const struct served *v)
+{
+    const struct ledger *l = v->ledger;
+    bool settled = v->before->record.done.ms >= l->newest;
+
+    if (v->f->reply.acquire.turn.ms <= l->newest)
+        return;
+    if (l->newest > l->done && (settled || l->attempt >= v->f->request.job->attempts))
+        v->check->unsure = true;
+    if (settled)
+        v->check->settled = true;
+}
+
 static void granted(struct sim *s, const struct served *v)
 {
+    note_former(v);
     check_once(s, v);
     check_fence(s, v);
     check_surprise(s, v);
@@ -284,9 +300,8 @@ static void check_finished(struct sim *s, const struct served *v)
         v->ledger->retry_turn = q->turn.ms;
         v->ledger->retry_ms = v->now.ms + q->job->retry_delay_ms;
     }
-    if (first && v->f->reply.finish.gave_up && v->check->settled)
-        v->check->unsure =
-            true; /* an earlier run's late success covered it; the next has one try */
+    if (first && v->f->reply.finish.gave_up)
+        v->check->unsure = true; /* the next has one try, whatever was started */
     if (first && q->outcome == OUTCOME_REFUSED)
         check_refused(v->check, q->turn.ms);
     if (first && q->outcome == OUTCOME_DECLINED && q->job->attempts > 1)

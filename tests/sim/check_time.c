@@ -53,13 +53,17 @@ static const struct device *watcher_of(const struct sim *s, const struct run *r)
     return NULL;
 }
 
+/* By the starts, and by the grants: one that nobody heard of was a try all the same (rule 10). */
 static bool tries_remain(const struct sim *s, const struct run *r)
 {
     const struct job_check *c = &s->checks[r->record];
 
-    for (unsigned i = 0; i < SIM_TURNS_KEPT; i++)
-        if (c->turns[i].turn == r->turn.ms)
-            return !c->unsure && !c->turns[i].refused && c->turns[i].starts < c->turns[i].allowed;
+    for (unsigned i = 0; i < SIM_TURNS_KEPT; i++) {
+        const struct turn_count *t = &c->turns[i];
+
+        if (t->turn == r->turn.ms)
+            return !c->unsure && !t->refused && t->starts < t->allowed && r->attempt < t->allowed;
+    }
     return false;
 }
 
@@ -85,8 +89,9 @@ static void expect_takeover(struct sim *s, const struct run *r)
     struct takeover *t = &s->checks[r->record].takeover;
 
     t->turn = 0;
+    /* Who hears that a job has two locks stands aside, also while it watches. */
     if (spec->scope == SCOPE_DEVICE || r->local || is_shared(s, r->record) ||
-        is_paused(s, r->record))
+        is_paused(s, r->record) || job_of(s, r->record)->rollout == ROLLOUT_LOCK)
         return;
     t->watcher = watcher_of(s, r);
     if (!t->watcher || !tries_remain(s, r) || s->plan.slots < s->plan.jobs ||

@@ -120,9 +120,8 @@ static void keep_texts(struct flight *f)
     if (f->request.verb == STORE_ACQUIRE) {
         keep_text(f, 0, &r->acquire.holder);
         keep_text(f, 1, &r->acquire.why);
-        keep_text(f, 2, &r->acquire.ours);
-        keep_text(f, 3, &r->acquire.print);
-        keep_text(f, 4, &r->acquire.printer);
+        keep_text(f, 2, &r->acquire.print);
+        keep_text(f, 3, &r->acquire.printer);
     } else if (f->request.verb == STORE_RENEW) {
         keep_text(f, 0, &r->renew.why);
     } else if (f->request.verb == STORE_HELLO) {

@@ -105,7 +105,7 @@ struct flight {
     int64_t lease_until_ms; /* granted, renewed: by the server's clock */
     struct store_reply reply;
     char keys[SIM_KEYS_SIZE];         /* of the request: hello's */
-    char texts[5][MEMORY_VALUE_SIZE]; /* of the reply */
+    char texts[4][MEMORY_VALUE_SIZE]; /* of the reply */
     struct wall done[PLAN_JOBS_MAX];  /* the same: hello's */
     char others[STORE_HELLO_OTHERS_MAX][FINGERPRINT_SIZE];
     char digest[FINGERPRINT_SIZE];

@@ -71,7 +71,7 @@ static void test_own_former(void **state)
 static void test_mismatch(void **state)
 {
     const struct store_reply mismatch = {
-        .acquire = { .answer = ACQUIRE_MISMATCH, .why = "device", .ours = "fleet", .holder = BRAVO }
+        .acquire = { .answer = ACQUIRE_MISMATCH, .why = "device", .holder = BRAVO }
     };
     struct bench b;
     struct wall turn;

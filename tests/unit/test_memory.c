@@ -32,10 +32,11 @@ static void begin(struct store *s)
     *s = (struct store){ .record = { .lock = &s->lock } };
 }
 
-static struct store_reply ask(struct memory_claim *r, int64_t now, int64_t turn, const char *token)
+static struct store_reply ask_as(struct memory_claim *r, const struct job_spec *job, int64_t now,
+                                 int64_t turn, const char *token)
 {
     struct store_request request = { .verb = STORE_ACQUIRE,
-                                     .job = &spec,
+                                     .job = job,
                                      .token = token,
                                      .turn = { turn },
                                      .next = { turn + PERIOD },
@@ -48,6 +49,11 @@ static struct store_reply ask(struct memory_claim *r, int64_t now, int64_t turn,
     assert_int_equal(reply.status, STORE_ANSWERED);
     assert_int_equal(reply.server.ms, now);
     return reply;
+}
+
+static struct store_reply ask(struct memory_claim *r, int64_t now, int64_t turn, const char *token)
+{
+    return ask_as(r, &spec, now, turn, token);
 }
 
 static void test_assumed_is_as_asked_for_too_late(void **state)
@@ -136,6 +142,33 @@ static void test_two_jobs_share_a_lock_and_no_claim(void **state)
     assert_int_equal(reply.acquire.left_ms, LEASE - 1);
 }
 
+/* Its last try vanishes after an earlier one has told its success: the next has all tries. */
+static void test_a_turn_with_a_late_success_was_not_given_up(void **state)
+{
+    struct job_spec twice = spec;
+    struct store_request end = { .verb = STORE_FINISH,
+                                 .job = &twice,
+                                 .token = "a",
+                                 .turn = { T + PERIOD },
+                                 .attempt = 1,
+                                 .outcome = OUTCOME_SUCCEEDED,
+                                 .clean = true };
+    struct store_reply reply;
+    struct store s;
+
+    (void)state;
+    begin(&s);
+    twice.attempts = 2;
+    memory_assume(&s.record, (struct wall){ T }, &twice, (struct wall){ T });
+    ask_as(&s.record, &twice, T + PERIOD, T + PERIOD, "a");
+    ask_as(&s.record, &twice, T + PERIOD + LEASE + 1, T + PERIOD, "b");
+    memory_answer(&s.record, (struct wall){ T + PERIOD + LEASE + 2 }, &end, &reply);
+    assert_int_equal(s.record.attempt, 2);
+    reply = ask_as(&s.record, &twice, T + 2 * PERIOD, T + 2 * PERIOD, "c");
+    assert_int_equal(reply.acquire.answer, ACQUIRE_GRANTED);
+    assert_int_equal(s.record.streak, 0);
+}
+
 static void test_the_clock_needs_no_record(void **state)
 {
     struct store_request request = { .verb = STORE_CLOCK };
@@ -158,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_lives_to_the_last_millisecond),
         cmocka_unit_test(test_what_was_seen_to_expire_is_gone_for_good),
         cmocka_unit_test(test_two_jobs_share_a_lock_and_no_claim),
+        cmocka_unit_test(test_a_turn_with_a_late_success_was_not_given_up),
         cmocka_unit_test(test_the_clock_needs_no_record),
     };
 

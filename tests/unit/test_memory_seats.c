@@ -11,6 +11,7 @@
 #define T INT64_C(1700000000000)
 #define PERIOD HOUR_MS
 #define LEASE (10 * SECOND_MS)
+#define TOKEN "a:00000000000000000000000000000001"
 #define DEVICES 4
 #define SEATS 2
 
@@ -234,6 +235,41 @@ static void test_a_seat_keeps_the_other_scope_away(void **state)
     assert_string_equal(memory_holder(&s.lock, (struct wall){ T + LEASE }), "b:1");
 }
 
+/* Who has it may still run: for one lease more, and no longer. */
+static void test_a_clock_set_back_lets_no_scope_beside_the_other(void **state)
+{
+    struct store s;
+
+    (void)state;
+    begin(&s);
+    ask(&s, T + DAY_MS, "a", "a:1");
+    s.spec.scope = SCOPE_FLEET;
+    assert_int_equal(ask(&s, T, "b", "b:1").acquire.answer, ACQUIRE_MISMATCH);
+    assert_int_equal(ask(&s, T + LEASE, "b", "b:1").acquire.answer, ACQUIRE_GRANTED);
+
+    begin(&s);
+    s.spec.scope = SCOPE_FLEET;
+    ask(&s, T + DAY_MS, "a", TOKEN);
+    s.spec.scope = SCOPE_DEVICE;
+    assert_int_equal(ask(&s, T, "b", "b:1").acquire.answer, ACQUIRE_MISMATCH);
+    assert_int_equal(ask(&s, T + LEASE + 1, "b", "b:1").acquire.answer, ACQUIRE_GRANTED);
+}
+
+/* The claim has had no turn of fleet scope, only that of a seat, which lies ahead. */
+static void test_what_is_no_record_is_void_and_still_seen_for_the_first_time(void **state)
+{
+    struct store s;
+
+    (void)state;
+    begin(&s);
+    s.record.done.ms = T + DAY_MS;
+    s.record.expires.ms = T + 2 * DAY_MS;
+    s.spec.scope = SCOPE_FLEET;
+    assert_int_equal(ask_for(&s, T - 1, T).acquire.answer, ACQUIRE_EARLY);
+    assert_string_equal(ask_for(&s, T + 1, T).acquire.why, "blank");
+    assert_int_equal(s.record.done.ms, 0);
+}
+
 static void test_whose_the_claim_was_is_told_after_it_was_taken(void **state)
 {
     struct store s;
@@ -264,6 +300,8 @@ int main(void)
         cmocka_unit_test(test_a_seat_that_is_one_too_many_is_refused),
         cmocka_unit_test(test_the_brake_pauses_and_resume_counts_anew),
         cmocka_unit_test(test_a_seat_keeps_the_other_scope_away),
+        cmocka_unit_test(test_a_clock_set_back_lets_no_scope_beside_the_other),
+        cmocka_unit_test(test_what_is_no_record_is_void_and_still_seen_for_the_first_time),
         cmocka_unit_test(test_whose_the_claim_was_is_told_after_it_was_taken),
     };
 

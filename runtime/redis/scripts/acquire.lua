@@ -30,8 +30,9 @@ local streak, c_paused, c_manual = num(c[10]), num(c[12]), c[13] == '1'
 local schedules, sights = c[14] or '', c[15] or ''
 local why = redis.call('GETRANGE', pause, 0, 255)
 local pause_left = redis.call('PTTL', pause)
--- One with more left than was ever asked for is of a clock set back (rule 8).
-local seat = redis.call('ZRANGEBYSCORE', seats, '(' .. int(now), int(now + math.max(ttl, num(c[20]))), 'LIMIT', 0, 1)[1]
+-- A seat with more left than was ever asked for is of a clock set back (rule 8).
+local longest = math.max(ttl, num(c[20]))
+local beyond = redis.call('ZRANGEBYSCORE', seats, '(' .. int(now + longest), '+inf')
 if turn == 0 then turn = now end
 -- Turns of the schedule, not by hand (rule 15).
 local due = nxt > 0
@@ -70,15 +71,21 @@ if c_tok == token then
   end
 end
 -- 2. Not for this device: the claim is of a layout that this script does not know; the job runs in the other scope; or a
--- higher version of it has succeeded. None of these writes.
+-- higher version of it has succeeded. None of these writes, but that seats are cut.
 if num(c[17]) > layout then return {'newer', now, num(c[17])} end
+for _, who in ipairs(beyond) do redis.pcall('ZADD', seats, 'XX', int(now + longest), who) end
+local seat = redis.call('ZRANGEBYSCORE', seats, '(' .. int(now), '+inf', 'LIMIT', 0, 1)[1]
 if seat then return {'mismatch', now, 'fleet', 'device', (string.gsub(seat, '^~', ''))} end
 if version < num(c[18]) then return {'outdated', now, num(c[18])} end
 -- 3. The record lies more than one turn in the server's future: its clock was set back. Then it is void: settled up to
 -- this turn; and up to now, where who asks has to learn of the clock first, so that this costs no turn more.
 local top = math.max(c_turn, c_done, c_paused)
 local ahead = due and top > (turn > now and now + nxt - turn or math.max(now, nxt))
-if ahead and holder == nil then
+-- A claim that has had no turn in this scope, only those of its seats or of a pause, becomes no record by that (7).
+if ahead and holder == nil and c_turn == 0 then
+  redis.call('HSET', claim, 'done', 0, 'paused', 0)
+  c_done, c_paused, ahead = 0, 0, false
+elseif ahead and holder == nil then
   local upto = int(math.min(turn, now))
   redis.call('HSET', claim, 'v', 1, 'turn', upto, 'attempt', 0, 'token', '', 'state', 'assumed', 'done', upto, 'retry', 0,
     'paused', 0, 'manual', '', 'sights', '', 'scope', 'fleet', 'fingerprint', fingerprint, 'schedules',
@@ -195,7 +202,8 @@ if turn == c_turn and c_att >= most then
   return say('exhausted', now, c_att, first)
 end
 local attempt = turn == c_turn and c_att + 1 or 1
-if turn > c_turn and gone and not c_manual and c_att >= most then streak = streak + 1 end   -- its last try vanished, and nobody asked since
+-- Its last try vanished, and nobody asked since; an earlier one's late success would have settled it all the same.
+if turn > c_turn and gone and not c_manual and c_att >= most and c_turn > c_done then streak = streak + 1 end
 -- 10. Granted. SET first: where it is refused, nothing else has changed.
 local fence = math.max(c_fence + 1, seen + 1, now)
 redis.call('SET', lock, token, 'PX', ttl)

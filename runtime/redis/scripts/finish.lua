@@ -65,7 +65,9 @@ if mine or behind or c_state == 'blank' or c_state == 'assumed' then
   local streak = num(c[8])
   if kind[3] == 1 and (manual or att >= attempts or streak > 0 or outcome == 'refused') then
     state, gave_up = 'gave_up', 1
-    if not manual and not (mine and c_state == 'gave_up') then redis.call('HSET', claim, 'streak', streak + 1) end
+    if not manual and turn > c_done and not (mine and c_state == 'gave_up') then
+      redis.call('HSET', claim, 'streak', streak + 1)
+    end
   end
   redis.call('HSET', claim, 'v', math.max(1, num(c[11])), 'turn', int(turn), 'attempt', int(att - back), 'token', token, 'state', state,
     'fence', int(math.max(fence, c_fence)), 'ended', int(now), 'detail', detail, 'held', held,

@@ -32,7 +32,7 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
 -- All reads before any write: a key of a wrong type ends the script with nothing changed.
-local c = redis.call('HMGET', claim, 'v', 'version', 'scope', 'fingerprint', 'by', 'paused', 'done', 'fails', 'mean', 'token', 'state',
+local c = redis.call('HMGET', claim, 'v', 'version', 'scope', 'fingerprint', 'by', 'paused', 'done', 'fails', 'mean', 'token',
   'seat_ttl', 'ttl')
 local c_paused, c_done, fails, mean = num(c[6]), num(c[7]), num(c[8]), num(c[9])
 local why, pause_left = redis.call('GETRANGE', pause, 0, 255), redis.call('PTTL', pause)
@@ -41,7 +41,7 @@ local r = read(redis.call('HGET', devices, device))
 local score = num(redis.call('ZSCORE', seats, token))
 local taken = redis.call('ZCOUNT', seats, '(' .. int(now), '+inf')
 local over = redis.call('ZRANGEBYSCORE', seats, '-inf', int(now))
-local longest = math.max(ttl, num(c[12]))                   -- that was ever asked for
+local longest = math.max(ttl, num(c[11]))                   -- that was ever asked for
 local ahead = redis.call('ZRANGEBYSCORE', seats, '(' .. int(now + longest), '+inf')
 local waiting = redis.call('ZCARD', queue)
 local heads = redis.call('ZRANGE', queue, 0, 1)
@@ -79,12 +79,15 @@ if mine and (score > now or taken < most) then
   local manual = math.floor(r.flags / 4) % 2 == 1
   return say(r.turn <= r.done and not manual and 'spare' or 'acquired', now, 0, r.attempt, r.turn)
 end
--- 2. Not for this device (as acquire.lua, 2). A run of the other scope holds the lock, by no clock that was set back.
+-- 2. Not for this device (as acquire.lua, 2). A run of the other scope, or what it left behind, holds the lock. That is cut
+-- where it has more left than was asked for, as acquire.lua does (rule 8).
 if num(c[1]) > layout then return {'newer', now, num(c[1])} end
 -- Its claim may tell of another attempt, where two masters became one: in a lock of the job's own every token counts.
-local runs = holder == c[10] and c[11] == 'running' or holder ~= c[10] and
+local runs = holder == c[10] or
   string.sub(lock, 1, -5) == string.sub(claim, 1, -6) and string.find(holder, '.:' .. string.rep('%x', 32) .. '$')
-if holder ~= '' and runs and redis.call('PTTL', lock) <= num(c[13]) then
+if holder ~= '' and runs then
+  local lock_left, lock_most = redis.call('PTTL', lock), math.max(num(c[12]), ttl)
+  if lock_left > lock_most or lock_left < 0 then redis.call('PEXPIRE', lock, int(lock_most)) end
   return {'mismatch', now, 'device', 'fleet', holder}
 end
 if version < num(c[2]) then return {'outdated', now, num(c[2])} end
@@ -180,9 +183,11 @@ if turn == r.turn and r.attempt >= attempts and not mine then
   return say('exhausted', now, r.attempt, first)
 end
 -- 10. A seat is for the front of the queue: as many as there are seats, or a twentieth of it where that is more; so those in
--- it who come a little early are not sent away, and nobody is overtaken by more than that, nor by who is new. Who gets none is told when its turn
--- should be, by its place and how long runs take, and one run more, or a twentieth of the lease: one that crashed keeps its
--- seat so long. Heads that did not come when told are dropped.
+-- it who come a little early are not sent away. Nobody is overtaken by who is new, nor by who came later than it takes to
+-- serve that front: two who take turns would pass a third for ever. Who gets none is told when its turn should be, by its
+-- place and how long runs take, and one run more, or a twentieth of the lease: one that crashed keeps its seat so long. Heads
+-- that did not come when told are dropped.
+local run = math.max(mean, math.floor(ttl / 20))
 for _, head in ipairs(heads) do
   local record = head ~= device and read(redis.call('HGET', devices, head))
   local ask = record and record.ask or 0
@@ -192,10 +197,14 @@ for _, head in ipairs(heads) do
   end
 end
 local queued = redis.call('ZRANK', queue, device)
-local place = queued or waiting
+local place, front = queued or waiting, queued and math.max(20 * most, waiting) or 0   -- twenty times as many
+if queued then
+  local since = num(redis.call('ZSCORE', queue, device)) - num(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')[2])
+  if 20 * most * since > run * front then front = 0 end
+end
 local free = most - redis.call('ZCOUNT', seats, '(' .. int(now), '+inf')
-if free <= 0 or place >= free + (queued and math.max(most, waiting / 20) or 0) then
-  local wait = math.ceil(math.max(mean, math.floor(ttl / 20)) + mean * (place + 1) / most)
+if free <= 0 or 20 * (place - free) >= front then
+  local wait = math.ceil(run + mean * (place + 1) / most)
   if due then wait = math.min(wait, math.max(1, math.floor((nxt - turn) / 4))) end
   redis.pcall('ZADD', queue, 'NX', int(now), device)
   redis.pcall('PEXPIRE', queue, int(math.max(wait + math.max(ttl, mean), redis.call('PTTL', queue))))

@@ -48,21 +48,20 @@ if held == 1 and not frees then
   if redis.call('PTTL', seats) < 0 then redis.call('PEXPIREAT', seats, score) end   -- it was the last one, so the key is new
 end
 
--- The brake: failures in a row over the whole fleet. Where the seat is gone, seat_acquire.lua has counted it. A lost lease is
--- no failure of the job: the way to here was gone, and is back.
+-- The brake: failures in a row over the whole fleet. Where the seat is gone, seat_acquire.lua has counted its run as
+-- vanished: one that was no failure is taken back, and the brake that came of it. A lost lease is no failure of the job: the
+-- way to here was gone, and is back.
 local stopped, gave_up = 0, 0
-local lost = outcome == 'lost'
-if lost or outcome == 'succeeded' or outcome == 'nothing' then
-  local braked = string.find(why, '^rota: .*, vanished$')
-  local fails = (lost or braked and not score) and num(c[1]) or 0
-  -- It was counted as vanished, for it could not be told in time: that is taken back, and the brake that came of it.
-  if not score and (braked or lost) then
-    fails = math.max(fails - 1, 0)
-    if braked and fails < stop_after then redis.call('DEL', pause) end
-  end
+local failed = kind[3] == 1 and outcome ~= 'lost'
+if not failed then
+  local fails, success = num(c[1]), outcome == 'succeeded' or outcome == 'nothing'
+  local braked = not score and string.find(why, '^rota: [%w ]+; last: %S+, vanished$')
+  if success and not braked then fails = 0
+  elseif not score then fails = math.max(fails - 1, 0) end
+  if braked and fails < stop_after then redis.call('DEL', pause) end
   redis.call('HSET', claim, 'fails', fails)
 end
-if kind[3] == 1 and score and not manual and not lost then
+if failed and score and not manual then
   local fails = num(c[1]) + 1
   redis.call('HSET', claim, 'fails', fails)
   if stop_after > 0 and fails >= stop_after and why == '' then

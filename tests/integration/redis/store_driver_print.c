@@ -45,7 +45,6 @@ static void print_acquire(const struct store_reply *reply)
     store_driver_text("why", reply->acquire.why);
     store_driver_number("first", reply->acquire.first);
     store_driver_number("seats", reply->acquire.seats);
-    store_driver_text("ours", reply->acquire.ours);
     store_driver_number("version", (int64_t)reply->acquire.version);
     store_driver_text("print", reply->acquire.print);
     store_driver_text("printer", reply->acquire.printer);

@@ -67,7 +67,6 @@ static void compare_acquire(struct sides *s, const struct store_reply *memory,
     sides_compare_number(s, "place", a->watch, b->watch);
     sides_compare_number(s, "seats", a->seats, b->seats);
     sides_compare_text(s, "why", a->why, b->why);
-    sides_compare_text(s, "ours", a->ours, b->ours);
     sides_compare_number(s, "version", (int64_t)a->version, (int64_t)b->version);
     sides_compare_number(s, "first", a->first, b->first);
     sides_compare_text(s, "print", a->print, b->print);
