@@ -67,7 +67,9 @@ static void close_alone(struct job *j, struct boot now)
 
 static void ask_alone(struct job *j, struct boot now)
 {
-    if (j->turn.ms <= j->alone->shared.ms)
+    bool is_shared = j->turn.ms <= j->alone->shared.ms;
+
+    if (is_shared && !j->lease.quiet) /* else nobody would repeat the question */
         return;
     if (!lease_drop(&j->lease, now)) {
         /* A server that hangs takes each repeat, and may grant it. */
@@ -76,7 +78,7 @@ static void ask_alone(struct job *j, struct boot now)
     } else if (j->leaving) {
         job_happen(j, JOB_EVENT_LEAVE, now);
     } else {
-        j->lease.call.local = true;
+        j->lease.call.local = !is_shared;
         lease_ask(&j->lease, now);
     }
 }

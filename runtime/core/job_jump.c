@@ -44,6 +44,8 @@ static void jumped_back(struct job *j, struct wall now)
         j->newest = latest;
     if (j->settled.ms > schedule_next(s, now).ms)
         j->settled = has_run(j) && latest.ms == j->turn.ms ? wall_add(latest, -1) : latest;
+    if (j->alone && j->alone->shared.ms > schedule_next(s, now).ms)
+        j->alone->shared = latest;
 }
 
 static void jumped_ahead(struct job *j, struct boot now, struct wall before, struct wall wall)

@@ -236,6 +236,63 @@ static void test_turn_of_the_shared_store_stays_its_own(void **state)
     bench_done(&b);
 }
 
+static void set_clock(struct bench *b, int64_t by_ms)
+{
+    struct store_reply reply = { .status = STORE_ANSWERED, .sent = b->now, .received = b->now };
+
+    b->server_ahead_ms += by_ms;
+    reply.server = bench_server(b);
+    fleet_sample(&b->fake.fleet, &reply);
+}
+
+/* Of a turn that was done there. */
+static void begin_with_a_shared_turn(struct bench *b, const struct job_spec *spec)
+{
+    bench_begin(b, spec, true);
+    bench_run(b);
+    bench_return(b, 0);
+    send(b, STORE_FINISH, false);
+    bench_recorded(b, false);
+}
+
+/* Its turns lie ahead then. */
+static void test_clock_set_back_leaves_nothing_to_the_shared_store(void **state)
+{
+    struct job_spec spec = alone_spec();
+    struct bench b;
+
+    (void)state;
+    begin_with_a_shared_turn(&b, &spec);
+    set_clock(&b, -HOUR_MS);
+    run_alone(&b);
+    end_alone(&b, 0);
+    bench_done(&b);
+}
+
+/* It is repeated no more, and the turn that comes again is left to the shared store. */
+static void test_clock_set_back_while_the_question_is_unanswered(void **state)
+{
+    struct job_spec spec = alone_spec();
+    struct bench b;
+
+    (void)state;
+    begin_with_a_shared_turn(&b, &spec);
+    bench_to_question(&b);
+    bench_pass(&b, PATIENCE_MS - SECOND_MS);
+    send(&b, STORE_ACQUIRE, false);
+    bench_no_answer(&b);
+    bench_pass(&b, 2 * SECOND_MS);
+    bench_silent(&b);
+    assert_true(b.job.lease.quiet);
+    set_clock(&b, -BENCH_PERIOD_MS - 20 * SECOND_MS);
+    bench_pass(&b, 10 * SECOND_MS);
+    assert_int_equal(b.job.state, JOB_ASKING);
+    bench_pass(&b, PATIENCE_MS);
+    bench_silent(&b); /* it is asked again, and nothing is left of it */
+    assert_int_equal(b.job.state, JOB_WAITING);
+    bench_done(&b);
+}
+
 /* Whether it was granted before this job was there nobody here knows; the next is none of those. */
 static void test_turn_of_before_is_left_to_the_shared_store(void **state)
 {
@@ -527,6 +584,8 @@ int main(void)
         cmocka_unit_test(test_leaves_while_held_back),
         cmocka_unit_test(test_unanswered_question_is_waited_for),
         cmocka_unit_test(test_turn_of_the_shared_store_stays_its_own),
+        cmocka_unit_test(test_clock_set_back_leaves_nothing_to_the_shared_store),
+        cmocka_unit_test(test_clock_set_back_while_the_question_is_unanswered),
         cmocka_unit_test(test_turn_of_before_is_left_to_the_shared_store),
         cmocka_unit_test(test_newer_turn_need_not_wait_for_it),
         cmocka_unit_test(test_telling_is_repeated),
