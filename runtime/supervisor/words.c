@@ -1,30 +1,16 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * How runs go; what the fleet means for a job is in words_fleet.c. */
 #include "supervisor/words.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "core/fleet_text.h"
 #include "supervisor/journal.h"
+#include "supervisor/words_internal.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-/* Longest piece of foreign text in a sentence. */
-#define WORDS_FOREIGN_SIZE 300
-
-struct context {
-    const struct job *job;
-    const struct report *report;
-    struct boot now;
-    char text[WORDS_FOREIGN_SIZE];
-    char device[DEVICE_NAME_MAX + 16];
-    char turn[WORDS_INSTANT_SIZE];
-    char ran[UNITS_SIZE];
-    char meanwhile[64];
-};
-
-typedef void sentence(const struct context *c);
 
 char *words_instant(struct wall at, struct wall now, char *buf, size_t size)
 {
@@ -46,7 +32,7 @@ char *words_instant(struct wall at, struct wall now, char *buf, size_t size)
     return buf;
 }
 
-static struct wall wall_now(const struct context *c)
+struct wall words_now(const struct words_context *c)
 {
     return fleet_clock_at(job_time(c->job), c->now);
 }
@@ -56,7 +42,7 @@ struct field_texts {
     struct journal_field fields[8];
 };
 
-static const struct journal_field *fields_of(const struct context *c, struct field_texts *t)
+static const struct journal_field *fields_of(const struct words_context *c, struct field_texts *t)
 {
     bool ended = c->report->kind == REPORT_ENDED;
 
@@ -75,9 +61,7 @@ static const struct journal_field *fields_of(const struct context *c, struct fie
     return t->fields;
 }
 
-/* One entry with the job's fields, and its name before the sentence. */
-__attribute__((format(printf, 3, 4))) static void say(const struct context *c, int level,
-                                                      const char *format, ...)
+void words_say(const struct words_context *c, int level, const char *format, ...)
 {
     char text[JOURNAL_TEXT_SIZE];
     struct field_texts fields;
@@ -94,66 +78,68 @@ __attribute__((format(printf, 3, 4))) static void say(const struct context *c, i
 
 #define ATTEMPT(c) (c)->job->lease.attempt, (c)->job->spec->attempts
 
-static void say_state(const struct context *c)
+static void say_state(const struct words_context *c)
 {
-    say(c, LOG_DEBUG, "%s -> %s (%s)", job_state_name(c->report->from),
-        job_state_name(c->report->to), job_event_name(c->report->event));
+    words_say(c, LOG_DEBUG, "%s -> %s (%s)", job_state_name(c->report->from),
+              job_state_name(c->report->to), job_event_name(c->report->event));
 }
 
-static void say_started(const struct context *c)
+static void say_started(const struct words_context *c)
 {
-    say(c, LOG_DEBUG, "started, turn of %s, attempt %" PRIu32 " of %" PRIu32, c->turn, ATTEMPT(c));
+    words_say(c, LOG_DEBUG, "started, turn of %s, attempt %" PRIu32 " of %" PRIu32, c->turn,
+              ATTEMPT(c));
 }
 
-static void say_takeover(const struct context *c)
+static void say_takeover(const struct words_context *c)
 {
     char silent[UNITS_SIZE];
 
     if (c->job->spec->timing.renew_ms <= 0) {
-        say(c, LOG_NOTICE,
-            "taken over from %s, whose lease has run out; attempt %" PRIu32 " of %" PRIu32,
-            c->device, ATTEMPT(c));
+        words_say(c, LOG_NOTICE,
+                  "taken over from %s, whose lease has run out; attempt %" PRIu32 " of %" PRIu32,
+                  c->device, ATTEMPT(c));
         return;
     }
-    say(c, LOG_NOTICE,
-        "taken over from %s, which stopped renewing %s ago; attempt %" PRIu32 " of %" PRIu32,
-        c->device, units_say_duration(c->report->silent_ms, silent, sizeof silent), ATTEMPT(c));
+    words_say(c, LOG_NOTICE,
+              "taken over from %s, which stopped renewing %s ago; attempt %" PRIu32 " of %" PRIu32,
+              c->device, units_say_duration(c->report->silent_ms, silent, sizeof silent),
+              ATTEMPT(c));
 }
 
-static void say_alone(const struct context *c)
+static void say_alone(const struct words_context *c)
 {
-    say(c, LOG_NOTICE,
-        "Redis cannot be reached, and the turn of %s is run all the same (if_unreachable)",
-        c->turn);
+    words_say(c, LOG_NOTICE,
+              "Redis cannot be reached, and the turn of %s is run all the same (if_unreachable)",
+              c->turn);
 }
 
 /* Whether a turn that is not run here is left to other devices. */
-static bool is_shared_out(const struct context *c)
+static bool is_shared_out(const struct words_context *c)
 {
     return c->job->spec->scope == SCOPE_FLEET && c->job->spec->lock == LOCK_STORE;
 }
 
-static const char *lock_word(const struct context *c)
+static const char *lock_word(const struct words_context *c)
 {
     return c->job->spec->scope == SCOPE_DEVICE ? "seat" : "lock";
 }
 
-static void say_lost(const struct context *c)
+static void say_lost(const struct words_context *c)
 {
     const struct lease *l = &c->job->lease;
     char silent[UNITS_SIZE], free_at[WORDS_INSTANT_SIZE], then[96] = "it was the last attempt";
     int64_t since = boot_between(l->confirmed, c->now);
-    struct wall expiry = wall_add(wall_now(c), boot_between(c->now, l->expires));
+    struct wall expiry = wall_add(words_now(c), boot_between(c->now, l->expires));
 
     if (l->attempt < c->job->spec->attempts)
         text_format(then, sizeof then, "%s from %s on",
                     is_shared_out(c) ? "another device may run it" : "it may run here again",
-                    words_instant(expiry, wall_now(c), free_at, sizeof free_at));
-    say(c, LOG_ERR, "stopped after %s, because the %s could not be renewed for %s; %s", c->ran,
-        lock_word(c), units_say_duration(since, silent, sizeof silent), then);
+                    words_instant(expiry, words_now(c), free_at, sizeof free_at));
+    words_say(c, LOG_ERR, "stopped after %s, because the %s could not be renewed for %s; %s",
+              c->ran, lock_word(c), units_say_duration(since, silent, sizeof silent), then);
 }
 
-static void say_overrun(const struct context *c)
+static void say_overrun(const struct words_context *c)
 {
     const struct timing *t = &c->job->spec->timing;
     const char *since = "its worst_case is";
@@ -166,10 +152,11 @@ static void say_overrun(const struct context *c)
     } else if (t->max_runtime_ms > 0) {
         since = "it reported no progress for";
     }
-    say(c, LOG_ERR,
-        "overrun: stopped after %s, since %s %s; turn of %s, attempt %" PRIu32 " of %" PRIu32 "%s",
-        c->ran, since, units_say_duration(limit_ms, limit, sizeof limit), c->turn, ATTEMPT(c),
-        c->meanwhile);
+    words_say(c, LOG_ERR,
+              "overrun: stopped after %s, since %s %s; turn of %s, attempt %" PRIu32 " of %" PRIu32
+              "%s",
+              c->ran, since, units_say_duration(limit_ms, limit, sizeof limit), c->turn, ATTEMPT(c),
+              c->meanwhile);
 }
 
 static int ended_level(enum outcome o)
@@ -192,7 +179,7 @@ static const char *ended_words(enum outcome o)
     return o == OUTCOME_NOTHING ? "had nothing to do" : outcome_name(o);
 }
 
-static void say_ended(const struct context *c)
+static void say_ended(const struct words_context *c)
 {
     enum outcome o = c->report->outcome;
 
@@ -203,13 +190,14 @@ static void say_ended(const struct context *c)
     else if (o == OUTCOME_OVERRUN)
         say_overrun(c);
     else
-        say(c, ended_level(o), "%s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32 "%s",
-            ended_words(o), outcome_settles(o) ? "in" : "after", c->ran,
-            c->text[0] && !outcome_settles(o) ? ": " : "", outcome_settles(o) ? "" : c->text,
-            c->turn, ATTEMPT(c), c->meanwhile);
+        words_say(c, ended_level(o),
+                  "%s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32 "%s", ended_words(o),
+                  outcome_settles(o) ? "in" : "after", c->ran,
+                  c->text[0] && !outcome_settles(o) ? ": " : "", outcome_settles(o) ? "" : c->text,
+                  c->turn, ATTEMPT(c), c->meanwhile);
 }
 
-static void say_given_up(const struct context *c)
+static void say_given_up(const struct words_context *c)
 {
     char until[WORDS_INSTANT_SIZE];
     struct wall next = schedule_next(&c->job->spec->schedule, c->job->turn);
@@ -222,230 +210,99 @@ static void say_given_up(const struct context *c)
         text_format(last, sizeof last, "%s \"%s\"", refused ? ":" : ",", c->text);
     if (c->job->lease.attempt >= c->job->spec->attempts)
         text_format(tries, sizeof tries, "attempt %" PRIu32 " of %" PRIu32, ATTEMPT(c));
-    words_instant(next, wall_now(c), until, sizeof until);
+    words_instant(next, words_now(c), until, sizeof until);
     if (refused)
-        say(c, LOG_ERR, "given up until %s, since trying again cannot help%s", until, last);
+        words_say(c, LOG_ERR, "given up until %s, since trying again cannot help%s", until, last);
     else if (mine)
-        say(c, LOG_ERR, "given up until %s after %s; last: %s%s", until, tries,
-            outcome_name(c->report->outcome), last);
+        words_say(c, LOG_ERR, "given up until %s after %s; last: %s%s", until, tries,
+                  outcome_name(c->report->outcome), last);
     else
-        say(c, LOG_ERR, "given up until %s, since its attempts are used up", until);
+        words_say(c, LOG_ERR, "given up until %s, since its attempts are used up", until);
 }
 
-static void say_passed(const struct context *c)
+static void say_passed(const struct words_context *c)
 {
     if (c->report->held)
-        say(c, LOG_DEBUG, "turn of %s is held by %s", c->turn,
-            c->device[0] ? c->device : "another holder");
+        words_say(c, LOG_DEBUG, "turn of %s is held by %s", c->turn,
+                  c->device[0] ? c->device : "another holder");
     else
-        say(c, LOG_DEBUG, "turn of %s is settled%s%s", c->turn, c->text[0] ? ": " : "", c->text);
+        words_say(c, LOG_DEBUG, "turn of %s is settled%s%s", c->turn, c->text[0] ? ": " : "",
+                  c->text);
 }
 
-static void say_queued(const struct context *c)
+static void say_queued(const struct words_context *c)
 {
-    say(c, LOG_DEBUG, "turn of %s: no seat is free; place %" PRIu32 " in the queue", c->turn,
-        c->report->place);
+    words_say(c, LOG_DEBUG, "turn of %s: no seat is free; place %" PRIu32 " in the queue", c->turn,
+              c->report->place);
 }
 
-static void say_brake(const struct context *c)
-{
-    uint32_t failures = c->job->spec->stop_after_failures;
-
-    say(c, LOG_ERR,
-        "paused in the whole fleet after %" PRIu32
-        " failure%s in a row; rotad(8) says how it is resumed",
-        failures, failures == 1 ? "" : "s");
-}
-
-static void say_paused(const struct context *c)
-{
-    struct wall now = wall_now(c);
-    char end[WORDS_INSTANT_SIZE], until[WORDS_INSTANT_SIZE + 8] = "";
-
-    if (c->report->silent_ms >= 0)
-        text_format(until, sizeof until, " until %s",
-                    words_instant(wall_add(now, c->report->silent_ms), now, end, sizeof end));
-    say(c, LOG_NOTICE, "paused in the whole fleet%s, by %s", until, c->text);
-}
-
-static void say_blocked(const struct context *c)
-{
-    const struct job_spec *spec = c->job->spec;
-    const char *lock = spec->lock_key ? spec->lock_key : spec->key;
-    char key[WORDS_FOREIGN_SIZE];
-
-    say(c, LOG_WARNING,
-        "its lock in Redis (%s%s%s) has no expiry, so no device has set it; it waits until that is "
-        "gone. Its value: %s",
-        spec->lock_key ? "" : "PREFIX{", text_escape(key, sizeof key, lock, strlen(lock)),
-        spec->lock_key ? "" : "}:lock", c->text);
-}
-
-static void say_resumed(const struct context *c)
-{
-    say(c, LOG_NOTICE, "not paused any more");
-}
-
-static void say_first_sight(const struct context *c)
-{
-    char wait[UNITS_SIZE];
-
-    if (c->report->silent_ms > 0)
-        say(c, LOG_INFO,
-            "there is no record of it by this schedule; its turn of %s waits %s for a holder "
-            "that may still run",
-            c->turn, units_say_duration(c->report->silent_ms, wait, sizeof wait));
-    else
-        say(c, LOG_INFO,
-            "there is no record of it by this schedule, so its past turn of %s is not run; it "
-            "waits for its next one",
-            c->turn);
-}
-
-static void say_void(const struct context *c)
-{
-    say(c, LOG_WARNING,
-        "its record lay in the future (a clock was ahead for a while) and is void; it waits "
-        "for "
-        "its next turn");
-}
-
-static void say_too_late(const struct context *c)
+static void say_too_late(const struct words_context *c)
 {
     char allowed[UNITS_SIZE];
 
     /* A turn that was never asked for here may well be done: no news at each start. */
-    say(c, c->report->asked ? LOG_WARNING : LOG_DEBUG,
-        "the turn of %s is more than catch_up (%s) late and is left out%s", c->turn,
-        units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed),
-        c->report->waited ? ": no slot was free (max_running)" : "");
+    words_say(c, c->report->asked ? LOG_WARNING : LOG_DEBUG,
+              "the turn of %s is more than catch_up (%s) late and is left out%s", c->turn,
+              units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed),
+              c->report->waited ? ": no slot was free (max_running)" : "");
 }
 
-static void say_spare(const struct context *c)
+static void say_spare(const struct words_context *c)
 {
-    say(c, LOG_NOTICE, "the turn of %s came too late to be wanted; given back", c->turn);
+    words_say(c, LOG_NOTICE, "the turn of %s came too late to be wanted; given back", c->turn);
 }
 
-static void say_taken(const struct context *c)
+static void say_taken(const struct words_context *c)
 {
-    say(c, LOG_ERR, "the %s is no longer this device's (now: %s); the run is stopped", lock_word(c),
-        c->device[0] ? c->device
-        : c->text[0] ? c->text
-                     : "nobody's");
+    words_say(c, LOG_ERR, "the %s is no longer this device's (now: %s); the run is stopped",
+              lock_word(c),
+              c->device[0] ? c->device
+              : c->text[0] ? c->text
+                           : "nobody's");
 }
 
-static void say_renewed(const struct context *c)
+static void say_renewed(const struct words_context *c)
 {
     char left[UNITS_SIZE];
 
-    say(c, LOG_DEBUG, "lease renewed, %s left",
-        units_say_duration(boot_between(c->now, c->job->lease.deadline), left, sizeof left));
+    words_say(c, LOG_DEBUG, "lease renewed, %s left",
+              units_say_duration(boot_between(c->now, c->job->lease.deadline), left, sizeof left));
 }
 
-static void say_regained(const struct context *c)
+static void say_regained(const struct words_context *c)
 {
-    say(c, LOG_WARNING, "its %s was gone from Redis, nobody had taken it, and it is taken back",
-        lock_word(c));
+    words_say(c, LOG_WARNING,
+              "its %s was gone from Redis, nobody had taken it, and it is taken back",
+              lock_word(c));
 }
 
-/* Schedules are told apart by their prints: a claim holds no more of another configuration. */
-static void say_mixed(const struct context *c)
+static void say_stuck(const struct words_context *c)
 {
-    say(c, LOG_WARNING,
-        "this device has it by configuration %s, and %s by %s; it runs by both until all "
-        "devices agree",
-        c->job->spec->fingerprint, c->device[0] ? c->device : "another device", c->text);
+    words_say(c, LOG_ERR,
+              "something that it started cannot be killed; its %s is left to expire, and it is not "
+              "started here until that is gone",
+              lock_word(c));
 }
 
-static void say_mismatch(const struct context *c)
+static void say_unstuck(const struct words_context *c)
 {
-    say(c, LOG_ERR,
-        "not run here: this device has scope = \"%s\", and %s runs it by scope = \"%s\"; give "
-        "all devices the same, or the job another name",
-        c->job->spec->scope == SCOPE_DEVICE ? "device" : "fleet",
-        c->device[0] ? c->device : "another device", c->text);
+    words_say(c, LOG_NOTICE, "the last process of its stuck run is gone");
 }
 
-static const char *lock_words(const char *lock, char *buf, size_t size)
+static void say_stillborn(const struct words_context *c)
 {
-    const char *key = fleet_text_lock_key(lock);
-
-    if (key)
-        text_format(buf, size, "lock_key = \"%s\"", key);
-    else if (strcmp(lock, "own") == 0)
-        text_copy(buf, size, "no lock_key");
-    else
-        text_format(buf, size, "lock = \"%s\"", lock);
-    return buf;
+    words_say(c, LOG_ERR, "rota-guard could not be started: %s; the turn of %s is %s",
+              strerror(-c->report->error), c->turn,
+              is_shared_out(c) ? "left to other devices" : "not run here");
 }
 
-static void say_apart(const struct context *c)
+static void say_illegal(const struct words_context *c)
 {
-    char ours[WORDS_FOREIGN_SIZE + 16], theirs[WORDS_FOREIGN_SIZE + 16];
-    bool aside = c->report->kind == REPORT_APART;
-
-    say(c, LOG_ERR,
-        "%s: this device has %s, and others have %s, so that one lock would not keep the "
-        "other's "
-        "runs away; give all devices the same, or the job another name%s",
-        aside ? "not run here" : "run here, and not there once they know of it",
-        lock_words(c->report->ours, ours, sizeof ours), lock_words(c->text, theirs, sizeof theirs),
-        aside ? ". It runs again when no device has had the other configuration for a day, or four "
-                "times checkin"
-              : "");
+    words_say(c, LOG_ERR, "a bug in rotad: event %s in state %s; nothing was changed",
+              c->report->text ? c->report->text : "?", job_state_name(c->report->from));
 }
 
-static void say_outdated(const struct context *c)
-{
-    say(c, LOG_NOTICE,
-        "stands aside: version %" PRIu64 " has succeeded elsewhere, and this device has %" PRIu32
-        "; give it the newer configuration",
-        c->report->version, c->job->spec->version);
-}
-
-static void say_newer(const struct context *c)
-{
-    say(c, LOG_ERR,
-        "stands aside: a newer rota keeps its record in Redis (layout %" PRIu64
-        "); upgrade this device",
-        c->report->version);
-}
-
-void words_twin(const char *device)
-{
-    journal_log(LOG_WARNING, NULL,
-                "another machine of this fleet has this one's name, %s; give each its own "
-                "(device or device_file)",
-                device);
-}
-
-static void say_stuck(const struct context *c)
-{
-    say(c, LOG_ERR,
-        "something that it started cannot be killed; its %s is left to expire, and it is not "
-        "started here until that is gone",
-        lock_word(c));
-}
-
-static void say_unstuck(const struct context *c)
-{
-    say(c, LOG_NOTICE, "the last process of its stuck run is gone");
-}
-
-static void say_stillborn(const struct context *c)
-{
-    say(c, LOG_ERR, "rota-guard could not be started: %s; the turn of %s is %s",
-        strerror(-c->report->error), c->turn,
-        is_shared_out(c) ? "left to other devices" : "not run here");
-}
-
-static void say_illegal(const struct context *c)
-{
-    say(c, LOG_ERR, "a bug in rotad: event %s in state %s; nothing was changed",
-        c->report->text ? c->report->text : "?", job_state_name(c->report->from));
-}
-
-static sentence *const sentences[] = {
+static words_sentence *const sentences[] = {
     [REPORT_STATE] = say_state,
     [REPORT_STARTED] = say_started,
     [REPORT_TAKEOVER] = say_takeover,
@@ -454,23 +311,23 @@ static sentence *const sentences[] = {
     [REPORT_GIVEN_UP] = say_given_up,
     [REPORT_PASSED] = say_passed,
     [REPORT_QUEUED] = say_queued,
-    [REPORT_FIRST_SIGHT] = say_first_sight,
-    [REPORT_VOID] = say_void,
+    [REPORT_FIRST_SIGHT] = words_fleet_first_sight,
+    [REPORT_VOID] = words_fleet_void,
     [REPORT_TOO_LATE] = say_too_late,
     [REPORT_SPARE] = say_spare,
     [REPORT_TAKEN] = say_taken,
     [REPORT_RENEWED] = say_renewed,
     [REPORT_REGAINED] = say_regained,
-    [REPORT_BRAKE] = say_brake,
-    [REPORT_PAUSED] = say_paused,
-    [REPORT_RESUMED] = say_resumed,
-    [REPORT_BLOCKED] = say_blocked,
-    [REPORT_MIXED] = say_mixed,
-    [REPORT_MISMATCH] = say_mismatch,
-    [REPORT_APART] = say_apart,
-    [REPORT_AHEAD] = say_apart,
-    [REPORT_OUTDATED] = say_outdated,
-    [REPORT_NEWER] = say_newer,
+    [REPORT_BRAKE] = words_fleet_brake,
+    [REPORT_PAUSED] = words_fleet_paused,
+    [REPORT_RESUMED] = words_fleet_resumed,
+    [REPORT_BLOCKED] = words_fleet_blocked,
+    [REPORT_MIXED] = words_fleet_mixed,
+    [REPORT_MISMATCH] = words_fleet_mismatch,
+    [REPORT_APART] = words_fleet_apart,
+    [REPORT_AHEAD] = words_fleet_apart,
+    [REPORT_OUTDATED] = words_fleet_outdated,
+    [REPORT_NEWER] = words_fleet_newer,
     [REPORT_STUCK] = say_stuck,
     [REPORT_UNSTUCK] = say_unstuck,
     [REPORT_STILLBORN] = say_stillborn,
@@ -479,7 +336,7 @@ static sentence *const sentences[] = {
 
 void words_report(const struct job *job, const struct report *r, struct boot now)
 {
-    struct context c = { .job = job, .report = r, .now = now };
+    struct words_context c = { .job = job, .report = r, .now = now };
 
     if (r->text)
         text_escape(c.text, sizeof c.text, r->text, strlen(r->text));
@@ -490,7 +347,7 @@ void words_report(const struct job *job, const struct report *r, struct boot now
         text_format(c.meanwhile, sizeof c.meanwhile, "; %" PRId64 " turn%s fell due meanwhile",
                     r->meanwhile, r->meanwhile == 1 ? "" : "s");
     if (job_time(job)->known)
-        words_instant(job->turn, wall_now(&c), c.turn, sizeof c.turn);
+        words_instant(job->turn, words_now(&c), c.turn, sizeof c.turn);
     sentences[r->kind](&c);
 }
 

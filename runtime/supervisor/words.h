@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * supervisor/words.h: every sentence about jobs that people read, in one place
- * (SCREENS.md). */
+ * supervisor/words.h: every sentence about jobs that people read (SCREENS.md). */
 #ifndef ROTA_SUPERVISOR_WORDS_H
 #define ROTA_SUPERVISOR_WORDS_H
 #include "core/report.h"

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * supervisor/words_internal.h: what words.c (how runs go) and words_fleet.c (what the fleet means
+ * for a job) share. */
+#ifndef ROTA_SUPERVISOR_WORDS_INTERNAL_H
+#define ROTA_SUPERVISOR_WORDS_INTERNAL_H
+#include "base/units.h"
+#include "supervisor/words.h"
+
+/* Longest piece of foreign text in a sentence. */
+#define WORDS_FOREIGN_SIZE 300
+
+/* What a sentence is made of; texts are escaped. */
+struct words_context {
+    const struct job *job;
+    const struct report *report;
+    struct boot now;
+    char text[WORDS_FOREIGN_SIZE];
+    char device[DEVICE_NAME_MAX + 16];
+    char turn[WORDS_INSTANT_SIZE];
+    char ran[UNITS_SIZE];
+    char meanwhile[64];
+};
+
+typedef void words_sentence(const struct words_context *c);
+
+/* The job's time. */
+struct wall words_now(const struct words_context *c);
+/* One entry with the job's fields, and its name before the sentence. */
+__attribute__((format(printf, 3, 4))) void words_say(const struct words_context *c, int level,
+                                                     const char *format, ...);
+
+/* words_fleet.c, each for the report of its name; apart for REPORT_AHEAD too. */
+words_sentence words_fleet_brake;
+words_sentence words_fleet_paused;
+words_sentence words_fleet_blocked;
+words_sentence words_fleet_resumed;
+words_sentence words_fleet_first_sight;
+words_sentence words_fleet_void;
+words_sentence words_fleet_mixed;
+words_sentence words_fleet_mismatch;
+words_sentence words_fleet_apart;
+words_sentence words_fleet_outdated;
+words_sentence words_fleet_newer;
+#endif
