@@ -88,14 +88,19 @@ def children_of(pid):
 
 def marked_processes(folder):
     """Those that carry the folder's name, zombies left out: {pid: command line}."""
-    found = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+    def read(pid, name):
+        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
+            return file.readall()
+
+    found, mark = {}, os.fsencode(folder)
+    # Every fleet's end looks through all processes, hence nothing of pathlib.
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) == os.getpid():
             continue
         try:
-            command = (entry / "cmdline").read_bytes()
-            if str(folder).encode() in command + (entry / "environ").read_bytes():
-                found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+            command = read(pid, "cmdline")
+            if mark in command or mark in read(pid, "environ"):
+                found[int(pid)] = command.replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
     return {pid: command for pid, command in found.items() if is_alive(pid)}
@@ -330,10 +335,13 @@ note end
     def close(self):
         try:
             self._stop_devices()
-            wait_for(lambda: not self.left(), 3, f"nothing is left of the fleet: {self.left()}")
-        finally:
-            for pid in self.left():
+            wait_for(lambda: not self.left(), 3, "nothing is left of the fleet")
+        except BaseException:
+            for pid, command in self.left().items():
+                print(f"--- left over: {command}")
                 os.kill(pid, signal.SIGKILL)
+            raise
+        finally:
             for device in self.devices:
                 print(f"--- log of {device.name}\n{device.output()}")
             print(f"--- ledger\n{self.ledger.read_text()}")

@@ -298,7 +298,7 @@ def a_seed():
 
 
 def test_agrees_with_the_slow_calendar():
-    check(a_seed(), 3000, 15)
+    check(a_seed(), 1500, 15)
 
 
 @pytest.mark.long

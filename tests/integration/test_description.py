@@ -34,11 +34,13 @@ def describe(plugin, folder):
     return path
 
 
-def cases(base):
+def cases(base, own):
+    """Each value for each parameter of its own, and each name of the others' once: of what a plugin does not
+    have, the value is not looked at."""
     yield {}
     yield base
-    for name in NAMES:
-        for value in VALUES:
+    for i, name in enumerate(NAMES):
+        for value in VALUES if name in own else VALUES[i:i + 1]:
             yield {**base, name: value}
 
 
@@ -47,13 +49,14 @@ def of_parameters(answer):
     return {key: value for key, value in answer.items() if key != "errors"}, answer["errors"]
 
 
-@pytest.mark.skipif(SANITIZED, reason="a guard for each of 500 questions; the unit test reads descriptions sanitized")
+@pytest.mark.skipif(SANITIZED, reason="a guard for each of hundreds of questions; the unit test reads descriptions sanitized")
 @pytest.mark.parametrize("name", ["typed", *[path.stem for path in SHIPPED]])
 def test_same_answers_as_the_plugin(name, folder, typed, prober):
     plugin = typed if name == "typed" else h.BUILD / "plugins" / f"{name}.so"
     description = describe(plugin, folder)
+    own = re.findall(r"^parameter: (\w+)$", description.read_text(), re.M)
     compared = 0
-    for params in cases(BASES[name]):
+    for params in cases(BASES[name], own):
         of_code, said = of_parameters(prober.probe(plugin, params))
         of_text, read = of_parameters(prober.probe(description, params))
         assert of_code == of_text
@@ -62,7 +65,7 @@ def test_same_answers_as_the_plugin(name, folder, typed, prober):
             continue
         assert said == read, params
         compared += 1
-    assert compared > 300
+    assert compared > len(own) * len(VALUES) / 2
 
 
 def test_a_full_disk_is_no_success():

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from redis_server import wait_for
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
 ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
@@ -195,6 +197,41 @@ again=$3; run_pytest ci; echo "$passed $failed"
     assert done.stdout.splitlines()[-1] == counted
     assert ("failed again; all of it is in build/ci-pytest-again.log:" in done.stdout) == said
     assert "90 passed" not in done.stdout
+
+
+def by_fake_ctest(folder, play, *words):
+    """Plays the lines with the script's functions; `ctest` says that one of four simulations failed in asan."""
+    script = """. "$1"; cd "$2"; mkdir -p build
+ctest() {
+    case $* in
+        *build/asan*' -L sim'*) echo '1 tests failed out of 4' ;;
+        *' -L sim'*) echo '0 tests failed out of 4' ;;
+        *' -LE sim'*) echo '0 tests failed out of 60' ;;
+    esac
+}
+""" + play
+    return subprocess.run(["bash", "-c", script, "test", QUICKSTART, folder, *words], text=True, timeout=20,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def test_what_is_played_beside_the_rest_is_counted_and_shown(tmp_path):
+    done = by_fake_ctest(tmp_path, 'begin_sim ci asan; run_units ci; end_sim; echo "$passed $failed"')
+    assert done.stdout.splitlines() == [
+        "simulator of build/ci build/asan, beside all that follows", "unit tests of build/ci",
+        "simulator: 7 passed, 1 failed", "1 tests failed out of 4", "67 1"]
+
+
+def test_a_simulator_that_is_killed_has_failed(tmp_path):
+    done = by_fake_ctest(tmp_path, 'run_ctest() { kill -KILL "$BASHPID"; }; begin_sim ci; end_sim; '
+                                   'echo "$passed $failed"')
+    assert done.stdout.splitlines()[-1] == "0 1"
+
+
+def test_who_breaks_the_tests_off_leaves_no_simulator(tmp_path):
+    done = by_fake_ctest(tmp_path, """ctest() { sh -c 'touch build/began; exec sleep 60'; }
+begin_sim ci; until [ -e build/began ]; do sleep 0.05; done; kill $$; sleep 5""")
+    assert done.returncode == 130
+    wait_for(lambda: processes_of(tmp_path) == [], 10, "nothing is left")
 
 
 def test_readme_shows_the_golden_shape():

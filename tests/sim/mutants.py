@@ -105,6 +105,8 @@ def main():
     options.add_argument("--note", action="store_true", help="write down the seeds that find them")
     options.add_argument("parts", nargs="+", help="objects and libraries of the simulator")
     chosen = options.parse_args()
+    # Who is asked to end leaves no folder behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     mutants = [m for m in read_mutants() if not chosen.only or chosen.only in m.name]
     folder = Path(tempfile.mkdtemp(prefix="rota-mutants-"))
     try:
