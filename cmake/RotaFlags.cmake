@@ -23,8 +23,10 @@ check_pie_supported(LANGUAGES C)
 add_library(rota_flags INTERFACE)
 target_compile_definitions(rota_flags INTERFACE _GNU_SOURCE)
 if(CMAKE_SIZEOF_VOID_P EQUAL 4)
-  # A 32-bit time_t ends in 2038, and stat() fails on files and times beyond 32 bits.
-  target_compile_definitions(rota_flags INTERFACE _TIME_BITS=64 _FILE_OFFSET_BITS=64)
+  # A 32-bit time_t ends in 2038, and stat() fails on files and times beyond 32 bits. A target with
+  # ROTA_TIME_OF_LIBRARY hands time_t to a library, which has the system's.
+  target_compile_definitions(rota_flags INTERFACE _FILE_OFFSET_BITS=64
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:ROTA_TIME_OF_LIBRARY>>>:_TIME_BITS=64>)
 endif()
 target_include_directories(rota_flags INTERFACE ${PROJECT_SOURCE_DIR}/runtime)
 
@@ -56,7 +58,10 @@ rota_probe_compile(
   -ffunction-sections -fdata-sections -fno-common -fno-strict-overflow
   # assert() names files as the tree does, wherever it was built
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
-  -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+  -fstack-protector-strong -fstack-clash-protection
+  # The shadow stack alone: landing pads, one in each function, are used by no C library and kernel
+  # that rota runs on, and the linker drops their mark where the library's start files have none.
+  -fcf-protection=return)
 # noseparate-code: else constants have segments of their own, each padded to the largest page that the
 # machine may have: 4 KiB on x86, 64 on 64-bit ARM. What it gives up is that constants can be executed,
 # never written: the code stays what it is.
@@ -64,12 +69,13 @@ rota_probe_link(
   -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
   -Wl,--as-needed -Wl,--gc-sections -Wl,--fatal-warnings)
 
-# Where small is asked for, smaller than -Os: gcc has it from 12 on.
+# Where small is asked for, smaller than -Os: gcc has it from 12 on. A register that a call may change is
+# not kept around it: to save and load it anew takes more bytes than one that calls leave alone.
 string(TOUPPER "CMAKE_C_FLAGS_${CMAKE_BUILD_TYPE}" flags)
 string(FIND "${${flags}}" "-Os" at)
 if(NOT at EQUAL -1)
   set(ROTA_SMALL ON)
-  rota_probe_compile(-Oz)
+  rota_probe_compile(-Oz -fno-caller-saves)
 endif()
 
 if(ROTA_WERROR)

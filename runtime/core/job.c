@@ -10,14 +10,36 @@ typedef void job_action(struct job *j, struct boot now);
 static job_action begin, know_time, ask, wait_for_slot, take_newer, start, give_back, tell_started,
     stop, close_run, jam, rest;
 
+#define ACTIONS(X)                                                                                 \
+    X(begin)                                                                                       \
+    X(know_time)                                                                                   \
+    X(job_plan)                                                                                    \
+    X(ask)                                                                                         \
+    X(wait_for_slot)                                                                               \
+    X(take_newer)                                                                                  \
+    X(start)                                                                                       \
+    X(give_back)                                                                                   \
+    X(tell_started)                                                                                \
+    X(stop)                                                                                        \
+    X(close_run)                                                                                   \
+    X(jam)                                                                                         \
+    X(rest)
+
+#define ACTION_ENUM(name) ACTION_##name,
+#define ACTION_ROW(name) [ACTION_##name] = (name),
+
+/* A cell has an action's number, in one byte: a pointer would be most of the table, and each one is
+ * written when the program is loaded. */
+enum action { ACTION_NONE, ACTIONS(ACTION_ENUM) } __attribute__((packed));
+static job_action *const actions[] = { ACTIONS(ACTION_ROW) };
+
 struct cell {
-    bool legal;
+    enum action action; /* ACTION_NONE: illegal */
     enum job_state next;
-    job_action *action;
 };
 
 /* clang-format off */
-#define GO(to, act) { .legal = true, .next = JOB_##to, .action = (act) }
+#define GO(to, act) { .action = ACTION_##act, .next = JOB_##to }
 #define ON(event) [JOB_EVENT_##event]
 
 static const struct cell table[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {
@@ -107,12 +129,12 @@ void job_happen(struct job *j, enum job_event event, struct boot now)
 {
     const struct cell *c = &table[j->state][event];
 
-    if (!c->legal) {
+    if (c->action == ACTION_NONE) {
         job_report_illegal(j, job_event_name(event));
         return;
     }
     set_state(j, c->next, event, now);
-    c->action(j, now);
+    actions[c->action](j, now);
 }
 
 void job_report_illegal(struct job *j, const char *event)
@@ -312,7 +334,7 @@ void job_ended(struct job *j, struct boot now, const struct run_end *end)
     };
 
     /* One that nobody waits for must not replace one that is still to be told. */
-    if (!table[j->state][JOB_EVENT_END].legal) {
+    if (table[j->state][JOB_EVENT_END].action == ACTION_NONE) {
         job_happen(j, JOB_EVENT_END, now);
         return;
     }
@@ -369,7 +391,7 @@ bool job_holds_slot(const struct job *j)
 
 bool job_cell(enum job_state state, enum job_event event, enum job_state *ret_next)
 {
-    if (!table[state][event].legal)
+    if (table[state][event].action == ACTION_NONE)
         return false;
     *ret_next = table[state][event].next;
     return true;

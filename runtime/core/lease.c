@@ -15,14 +15,34 @@ typedef void lease_action(struct lease *l, const struct step *s);
 static lease_action submit, submit_urgent, missed, rejected, granted, refused, confirmed, taken,
     start_closing, recorded, turned_away, rest;
 
+#define ACTIONS(X)                                                                                 \
+    X(submit)                                                                                      \
+    X(submit_urgent)                                                                               \
+    X(missed)                                                                                      \
+    X(rejected)                                                                                    \
+    X(granted)                                                                                     \
+    X(refused)                                                                                     \
+    X(confirmed)                                                                                   \
+    X(taken)                                                                                       \
+    X(start_closing)                                                                               \
+    X(recorded)                                                                                    \
+    X(turned_away)                                                                                 \
+    X(rest)
+
+#define ACTION_ENUM(name) ACTION_##name,
+#define ACTION_ROW(name) [ACTION_##name] = (name),
+
+/* By number, in one byte, as in job.c. */
+enum action { ACTION_NONE, ACTIONS(ACTION_ENUM) } __attribute__((packed));
+static lease_action *const actions[] = { ACTIONS(ACTION_ROW) };
+
 struct cell {
-    bool legal;
+    enum action action; /* ACTION_NONE: illegal */
     enum lease_state next;
-    lease_action *action;
 };
 
 /* clang-format off */
-#define GO(to, act) { .legal = true, .next = LEASE_##to, .action = (act) }
+#define GO(to, act) { .action = ACTION_##act, .next = LEASE_##to }
 #define ON(event) [LEASE_EVENT_##event]
 
 static const struct cell table[LEASE_STATE_COUNT][LEASE_EVENT_COUNT] = {
@@ -85,12 +105,12 @@ static void happen(struct lease *l, enum lease_event event, const struct step *s
 {
     const struct cell *c = &table[l->state][event];
 
-    if (!c->legal) {
+    if (c->action == ACTION_NONE) {
         l->env->ops->illegal(l, event);
         return;
     }
     set_state(l, c->next);
-    c->action(l, s);
+    actions[c->action](l, s);
 }
 
 static void submit(struct lease *l, const struct step *s)
@@ -347,7 +367,7 @@ void lease_tick(struct lease *l, struct boot now)
 
 bool lease_cell(enum lease_state state, enum lease_event event, enum lease_state *ret_next)
 {
-    if (!table[state][event].legal)
+    if (table[state][event].action == ACTION_NONE)
         return false;
     *ret_next = table[state][event].next;
     return true;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/probe.h"
-#include "base/text.h"
 #include "guard/probe_answer.h"
 #include "guard/probe_file.h"
 #include "guard/run.h"
@@ -22,15 +21,14 @@ static struct {
 
 void probe_ask(const struct message_probe *question, struct frame *answer)
 {
-    char sentence[SENTENCE_SIZE];
     int r;
 
     message_pack_probe(&probe.question, question);
     r = probe.question.overflow ? -EMSGSIZE
                                 : probe_file_init(&probe.file, &probe.question, true, -1);
     if (r < 0) {
-        text_format(sentence, sizeof(sentence), "the plugin could not be probed: %s", strerror(-r));
-        probe_answer_error(answer, question->index, sentence);
+        probe_answer_error(answer, question->index, "the plugin could not be probed: %s",
+                           strerror(-r));
         return;
     }
     probe_file_ask(&probe.file, &probe.question, question->index, answer);

@@ -2,6 +2,8 @@
 #include "guard/probe_answer.h"
 #include "base/text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -28,28 +30,32 @@ void probe_answer_pack(struct frame *answer, uint32_t index, const struct plugin
     message_pack_probed(answer, &m);
 }
 
-void probe_answer_error(struct frame *answer, uint32_t index, const char *sentence)
+void probe_answer_error(struct frame *answer, uint32_t index, const char *format, ...)
 {
     struct message_probed m = { .index = index, .loaded = false };
+    char sentence[SENTENCE_SIZE];
+    va_list args;
 
+    va_start(args, format);
+    /* clang-tidy 14 overlooks this va_start. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+    vsnprintf(sentence, sizeof(sentence), format, args);
+    va_end(args);
     m.errors[m.error_count++] = (struct probe_error){ .param = -1, .text = sentence };
     message_pack_probed(answer, &m);
 }
 
 void probe_answer_death(struct frame *answer, uint32_t index, int status)
 {
-    char sentence[SENTENCE_SIZE];
+    const char *name = sigabbrev_np(WTERMSIG(status));
 
     if (WIFSIGNALED(status))
-        text_format(sentence, sizeof(sentence),
-                    "the plugin crashed while it was loaded and checked: killed by signal %d "
-                    "(SIG%s)",
-                    WTERMSIG(status),
-                    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+        probe_answer_error(answer, index,
+                           "the plugin crashed while it was loaded and checked: killed by signal "
+                           "%d (SIG%s)",
+                           WTERMSIG(status), name ? name : "?");
     else
-        text_format(sentence, sizeof(sentence),
-                    "the plugin ended its process with exit status %d while it was loaded and "
-                    "checked",
-                    WEXITSTATUS(status));
-    probe_answer_error(answer, index, sentence);
+        probe_answer_error(answer, index,
+                           "the plugin ended its process with exit status %d while it was loaded "
+                           "and checked",
+                           WEXITSTATUS(status));
 }

@@ -9,7 +9,8 @@ void probe_answer_pack(struct frame *answer, uint32_t index, const struct plugin
                        const struct problems *problems);
 
 /* Nothing could be loaded, for this one reason. */
-void probe_answer_error(struct frame *answer, uint32_t index, const char *sentence);
+void probe_answer_error(struct frame *answer, uint32_t index, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The process that loaded or checked ended by itself; its status, of waitpid(). */
 void probe_answer_death(struct frame *answer, uint32_t index, int status);

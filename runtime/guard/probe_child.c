@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/probe_child.h"
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "guard/channel.h"
 #include "guard/description.h"
 #include "guard/probe_answer.h"
@@ -124,10 +123,7 @@ static void collect(pid_t job, int socket, uint32_t index)
 
 static void say_no_process(int error, uint32_t index)
 {
-    char sentence[SENTENCE_SIZE];
-
-    text_format(sentence, sizeof(sentence), "the plugin could not be probed: %s", strerror(error));
-    probe_answer_error(&child.answer, index, sentence);
+    probe_answer_error(&child.answer, index, "the plugin could not be probed: %s", strerror(error));
 }
 
 static void check_apart(const struct message_probe *question)

@@ -191,37 +191,28 @@ static int fork_child(struct probe_file *f, const char *path)
 /* Ends the child, and fills `answer` by the errors of await(). */
 static void give_up(struct probe_file *f, int error, uint32_t index, struct frame *answer)
 {
-    char sentence[SENTENCE_SIZE];
     int status = end_child(f);
 
-    if (error == -EPIPE) {
+    if (error == -EPIPE)
         probe_answer_death(answer, index, status);
-        return;
-    }
-    if (error == -ETIMEDOUT)
-        text_format(sentence, sizeof(sentence),
-                    "the plugin was not loaded and checked within %d s; its constructors and "
-                    "check() must be quick",
-                    PROBE_DEADLINE_MS / 1000);
+    else if (error == -ETIMEDOUT)
+        probe_answer_error(answer, index,
+                           "the plugin was not loaded and checked within %d s; its constructors "
+                           "and check() must be quick",
+                           PROBE_DEADLINE_MS / 1000);
     else
-        text_format(sentence, sizeof(sentence), "the plugin could not be probed: %s",
-                    strerror(-error));
-    probe_answer_error(answer, index, sentence);
+        probe_answer_error(answer, index, "the plugin could not be probed: %s", strerror(-error));
 }
 
 /* The other jobs of the file get their answer at once. */
 static void count_late(struct probe_file *f)
 {
-    char sentence[SENTENCE_SIZE];
-
     if (++f->late < PROBE_LATE_MAX)
         return;
-    text_format(
-        sentence, sizeof(sentence),
-        "the plugin is not checked for this job, since for %d jobs before it that took more "
-        "than %d s; its check() must be quick",
-        PROBE_LATE_MAX, PROBE_DEADLINE_MS / 1000);
-    probe_answer_error(&f->verdict, 0, sentence);
+    probe_answer_error(&f->verdict, 0,
+                       "the plugin is not checked for this job, since for %d jobs before it that "
+                       "took more than %d s; its check() must be quick",
+                       PROBE_LATE_MAX, PROBE_DEADLINE_MS / 1000);
     f->refused = true;
 }
 
@@ -236,7 +227,7 @@ static int load(struct probe_file *f, struct boot end)
     if (f->loose) {
         text_copy(path, sizeof(path), f->key.plugin_path);
     } else if (loader_check_path(f->key.plugin_path, path, sentence) < 0) {
-        probe_answer_error(&f->verdict, 0, sentence);
+        probe_answer_error(&f->verdict, 0, "%s", sentence);
         f->refused = true;
         return 0;
     }

@@ -291,6 +291,28 @@ void message_pack_probed(struct frame *f, const struct message_probed *m)
     }
 }
 
+/* The messages that are their rows and nothing else. */
+union plain {
+    struct message_deadline deadline;
+    struct message_stop stop;
+    struct message_started started;
+    struct message_output output;
+    struct message_log log;
+    struct message_progress progress;
+};
+
+static int unpack_plain(struct frame *f, const struct row *rows, void *ret_m, size_t size)
+{
+    union plain m;
+    int r;
+
+    memset(&m, 0, sizeof(m));
+    r = row_unpack(f, rows, &m);
+    if (r == 0)
+        memcpy(ret_m, &m, size);
+    return r;
+}
+
 int message_unpack_start(struct frame *f, struct message_start *ret_m)
 {
     struct message_start m = { 0 };
@@ -305,22 +327,12 @@ int message_unpack_start(struct frame *f, struct message_start *ret_m)
 
 int message_unpack_deadline(struct frame *f, struct message_deadline *ret_m)
 {
-    struct message_deadline m = { 0 };
-    int r = row_unpack(f, deadline_rows, &m);
-
-    if (r == 0)
-        *ret_m = m;
-    return r;
+    return unpack_plain(f, deadline_rows, ret_m, sizeof(*ret_m));
 }
 
 int message_unpack_stop(struct frame *f, struct message_stop *ret_m)
 {
-    struct message_stop m = { 0 };
-    int r = row_unpack(f, stop_rows, &m);
-
-    if (r == 0)
-        *ret_m = m;
-    return r;
+    return unpack_plain(f, stop_rows, ret_m, sizeof(*ret_m));
 }
 
 int message_unpack_probe(struct frame *f, struct message_probe *ret_m)
@@ -337,42 +349,22 @@ int message_unpack_probe(struct frame *f, struct message_probe *ret_m)
 
 int message_unpack_started(struct frame *f, struct message_started *ret_m)
 {
-    struct message_started m = { 0 };
-    int r = row_unpack(f, started_rows, &m);
-
-    if (r == 0)
-        *ret_m = m;
-    return r;
+    return unpack_plain(f, started_rows, ret_m, sizeof(*ret_m));
 }
 
 int message_unpack_output(struct frame *f, struct message_output *ret_m)
 {
-    struct message_output m = { 0 };
-    int r = row_unpack(f, output_rows, &m);
-
-    if (r == 0)
-        *ret_m = m;
-    return r;
+    return unpack_plain(f, output_rows, ret_m, sizeof(*ret_m));
 }
 
 int message_unpack_log(struct frame *f, struct message_log *ret_m)
 {
-    struct message_log m = { 0 };
-    int r = row_unpack(f, log_rows, &m);
-
-    if (r == 0)
-        *ret_m = m;
-    return r;
+    return unpack_plain(f, log_rows, ret_m, sizeof(*ret_m));
 }
 
 int message_unpack_progress(struct frame *f, struct message_progress *ret_m)
 {
-    struct message_progress m = { 0 };
-    int r = row_unpack(f, progress_rows, &m);
-
-    if (r == 0)
-        *ret_m = m;
-    return r;
+    return unpack_plain(f, progress_rows, ret_m, sizeof(*ret_m));
 }
 
 int message_unpack_ended(struct frame *f, struct message_ended *ret_m)

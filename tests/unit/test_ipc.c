@@ -276,6 +276,26 @@ static void test_ranges(void **state)
     assert_int_equal(message_unpack_stop(&in, &m), -EBADMSG);
 }
 
+/* Neither one that lacks a member, nor one with a member of the wrong kind behind a good one. */
+static void test_what_is_refused_leaves_no_trace(void **state)
+{
+    struct message_started started = { .worker_pid = 7 };
+    struct message_log line = { .level = 7 };
+
+    (void)state;
+    frame_begin(&out, MESSAGE_STARTED);
+    frame_put_integer(&out, 1, 8);
+    assert_int_equal(pass(), MESSAGE_STARTED);
+    assert_int_equal(message_unpack_started(&in, &started), -EBADMSG);
+    assert_int_equal(started.worker_pid, 7);
+    frame_begin(&out, MESSAGE_LOG);
+    frame_put_integer(&out, 1, 8);
+    frame_put(&out, 2, "no end", 6);
+    assert_int_equal(pass(), MESSAGE_LOG);
+    assert_int_equal(message_unpack_log(&in, &line), -EBADMSG);
+    assert_int_equal(line.level, 7);
+}
+
 static void test_texts_end_once(void **state)
 {
     static const struct field bad[] = { { .data = "", .length = 0 },
@@ -386,6 +406,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_probed, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_unknown_tags_are_skipped, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_ranges, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_what_is_refused_leaves_no_trace, open_pair,
+                                        close_pair),
         cmocka_unit_test(test_texts_end_once),
         cmocka_unit_test_setup_teardown(test_packets_that_are_none, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_overlong, open_pair, close_pair),

@@ -2,6 +2,7 @@
  * pack_scripts TEXT OUTPUT: packs a text as redis/scripts.h says, and writes it as numbers for a C
  * file to include. Runs while rota is built; not installed. */
 #include "redis/scripts.h"
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,9 +61,17 @@ static void link_places(size_t size)
     }
 }
 
-static size_t length_of(size_t back)
+/* How many bytes of 7 bits follow a copy's first byte, which has 3 bits. */
+static unsigned more_bytes(size_t back)
 {
-    return back < 1 << 7 ? 1 : back < 1 << 14 ? 2 : 3;
+    return back < 1 << 10 ? 1 : 2;
+}
+
+_Static_assert(TEXT_MAX <= 1 << 17, "two bytes are enough");
+
+static bool is_long(size_t length)
+{
+    return length >= REDIS_SCRIPTS_COPY_MIN + REDIS_SCRIPTS_COPY_LONG;
 }
 
 static size_t same_bytes(size_t at, size_t from, size_t most)
@@ -86,7 +95,8 @@ static void choose(size_t at, size_t size)
 
         /* What a nearer place has too costs no more there. */
         for (; tried < same; tried++) {
-            size_t cost = 1 + length_of(at - from) + steps[at + tried + 1].cost;
+            size_t cost =
+                1 + more_bytes(at - from) + is_long(tried + 1) + steps[at + tried + 1].cost;
 
             if (cost < best.cost)
                 best = (struct step){ cost, tried + 1, at - from };
@@ -100,17 +110,24 @@ static void put(unsigned byte, FILE *out)
     fprintf(out, "%u,\n", byte);
 }
 
+static void put_copy(size_t length, size_t back, FILE *out)
+{
+    unsigned n = more_bytes(back), beyond = (unsigned)length - REDIS_SCRIPTS_COPY_MIN;
+    unsigned first = is_long(length) ? REDIS_SCRIPTS_COPY_LONG : beyond;
+
+    put(128 + 8 * first + (unsigned)(back >> 7 * n), out);
+    while (n-- > 0)
+        put((unsigned)(back >> 7 * n & 127) | (n > 0 ? 128U : 0), out);
+    if (is_long(length))
+        put(beyond - REDIS_SCRIPTS_COPY_LONG, out);
+}
+
 static void put_step(size_t at, FILE *out)
 {
-    const struct step *s = &steps[at];
-
-    if (s->length == 1) {
+    if (steps[at].length == 1)
         put(text[at], out);
-        return;
-    }
-    put(128 + (unsigned)(s->length - REDIS_SCRIPTS_COPY_MIN), out);
-    for (size_t n = length_of(s->back); n-- > 0;)
-        put((unsigned)(s->back >> 7 * n & 127) | (n > 0 ? 128U : 0), out);
+    else
+        put_copy(steps[at].length, steps[at].back, out);
 }
 
 int main(int argc, char **argv)
