@@ -56,27 +56,32 @@ static void forget_instants(const struct sim *s, struct store_job *job)
         job->own[d].seen_ms = job->own[d].retry_ms = job->own[d].queued_ms = 0;
 }
 
-/* Set back, it comes to turns again that it has had; without a lock nobody knows of them. */
 void check_jumped(struct device *d, int64_t by_ms)
 {
     trace_say(d->sim, d, "sees the fleet's clock jump by %lld ms", (long long)by_ms);
     if (by_ms < 0)
         d->sim->seen_back_ms = d->sim->now_ms;
-    for (unsigned i = 0; by_ms < 0 && i < d->sim->plan.jobs; i++)
-        if (d->sim->plan.table[i].specs[0].lock == LOCK_NONE)
+}
+
+/* What was run alone and not told is known to nobody then. */
+void check_restarted(struct device *d)
+{
+    for (unsigned i = 0; i < d->sim->plan.jobs; i++)
+        if (device_spec(d, i)->run_unreachable)
             check_forget(d->sim, &d->checks[i]);
 }
 
-/* What was run alone and not told is known to nobody then; nor what was run without a lock by a
- * clock that has been set back, which only the next supervisor hears. */
-void check_restarted(struct device *d)
+/* By a clock that was set back, or that went ahead of the server's until its supervisor ended, it
+ * comes to turns again that it has had; without a lock nobody knows of them. */
+void check_noted(struct device *d, unsigned job, struct wall since)
 {
-    bool set_back = d->heard_ms < d->sim->stepped_ms && d->stepped_by_ms < 0;
+    struct job_check *c = &d->checks[job];
 
-    for (unsigned i = 0; i < d->sim->plan.jobs; i++)
-        if (device_spec(d, i)->run_unreachable ||
-            (set_back && device_spec(d, i)->lock == LOCK_NONE))
-            check_forget(d->sim, &d->checks[i]);
+    if (device_spec(d, job)->lock != LOCK_NONE || c->newest <= since.ms)
+        return;
+    trace_say(d->sim, d, "comes to turn %lld of %s again, by %lld ms", (long long)c->newest,
+              device_spec(d, job)->name, (long long)(c->newest - since.ms));
+    check_forget(d->sim, c);
 }
 
 /* What it has not heard of yet adds up. */

@@ -83,6 +83,8 @@ void check_rolled_back(struct sim *s);
 void check_jumped(struct device *d, int64_t by_ms);
 /* Its supervisor is gone. */
 void check_restarted(struct device *d);
+/* Its own store notes a job anew: what was due after `since` is to be run. */
+void check_noted(struct device *d, unsigned job, struct wall since);
 /* The server's clock was set. */
 void check_step(struct sim *s, int64_t by_ms);
 /* What was counted of a job means nothing any more. */

@@ -69,6 +69,7 @@ void check_look(const struct store_job *job, const struct flight *f, struct wall
 {
     *ret_shot = (struct shot){ .record = job->record, .lock = *job->record.lock };
     ret_shot->paused = job->pause.why[0] && (job->pause.endless || now.ms <= job->pause.until.ms);
+    ret_shot->expired = job->record.expires.ms < now.ms;
     ret_shot->taken = check_seats_taken(job, now);
     if (f->request.job->scope == SCOPE_DEVICE)
         look_at_device(job, f->request.device, ret_shot);

@@ -179,19 +179,18 @@ static void granted(struct sim *s, const struct served *v)
  * forward can pass. */
 static void forget_expired(const struct served *v)
 {
-    const struct memory_claim *r = &v->before->record;
+    bool unknown = v->before->expired || v->before->record.state == MEMORY_NONE;
 
-    if (served_by_seat(v) || (r->state != MEMORY_NONE && r->expires.ms >= v->now.ms))
-        return;
-    v->ledger->fence = v->check->fence = 0;
-    v->whole->version = 0;
+    if (!served_by_seat(v) && unknown)
+        v->ledger->fence = v->check->fence = 0;
+    if (v->before->expired)
+        v->whole->version = 0;
 }
 
 static void check_acquired(struct sim *s, const struct served *v)
 {
     enum acquire_answer answer = v->f->reply.acquire.answer;
 
-    forget_expired(v);
     check_token(s, v);
     served_queue(s, v);
     if (answer == ACQUIRE_GRANTED)
@@ -257,8 +256,10 @@ static void note_renewed(struct sim *s, const struct served *v)
     struct run *r;
 
     if (v->f->request.verb != STORE_ACQUIRE && served_is_new(v) &&
-        strcmp(v->after->record.token, v->f->token) == 0)
+        strcmp(v->after->record.token, v->f->token) == 0) {
         v->ledger->seen_ms = 0;
+        v->ledger->owner = NULL; /* the lock is not the newest grant's any more */
+    }
     if (v->f->request.verb == STORE_FINISH || v->f->lease_until_ms == 0)
         return;
     LIST_FOREACH(r, &s->living, living)
@@ -369,6 +370,7 @@ void check_served(struct sim *s, const struct flight *f, unsigned record, const 
         check_breach(s, "%s: the store has no room", served_name(&v));
         return;
     }
+    forget_expired(&v);
     if (f->request.verb == STORE_ACQUIRE)
         check_acquired(s, &v);
     else if (f->request.verb == STORE_FINISH)

@@ -6,6 +6,7 @@
 #include "core/fleet_clock.h"
 #include "sim.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct local_job {
     struct memory_lock lock;
@@ -128,6 +129,17 @@ static void mend(struct device *d, struct local_job *job, struct wall now,
         return;
     r->turn.ms = r->paused.ms = 0;
     memory_assume(r, now, q->job, schedule_latest(&q->job->schedule, since));
+    check_noted(d, (unsigned)(job - d->local->jobs), since);
+}
+
+/* As in the shared store. */
+static void note_end(struct device *d, unsigned job, const struct store_request *q)
+{
+    const struct memory_claim *r = &d->local->jobs[job].record;
+
+    if (q->outcome == OUTCOME_DECLINED && q->job->attempts > 1 && !r->ended &&
+        strcmp(r->token, q->token) == 0)
+        check_given_back(&d->checks[job], q->turn.ms);
 }
 
 static void answer(struct device *d, struct store_call *call, struct wall now)
@@ -147,6 +159,8 @@ static void answer(struct device *d, struct store_call *call, struct wall now)
     f.request.job = &alone;
     if (f.request.verb == STORE_ACQUIRE)
         mend(d, job, now, &f.request);
+    else if (f.request.verb == STORE_FINISH)
+        note_end(d, i, &f.request);
     memory_answer(&job->record, now, &f.request, &f.reply);
     if (f.request.verb == STORE_ACQUIRE)
         f.reply.acquire.fence = 0;

@@ -71,6 +71,7 @@ struct shot {
     struct memory_lock lock;
     unsigned taken; /* seats */
     bool paused;
+    bool expired; /* the claim is gone, or goes when it is looked at */
 };
 
 struct server {
