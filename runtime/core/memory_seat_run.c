@@ -211,6 +211,10 @@ static bool write_end(struct end *e)
     /* attempts = 1: what was started is never started again */
     bool back = gives_back(q) && !(q->outcome == OUTCOME_DECLINED && q->job->attempts == 1);
 
+    /* Where the record was gone, other runs may have outlived it: the wait for them to take their
+     * leases back begins, or goes on. */
+    if (d->state == MEMORY_NONE)
+        d->blank = wall_add(e->now, q->job->timing.lease_ms);
     d->state = gave_up ? MEMORY_GAVE_UP : MEMORY_ENDED;
     d->outcome = q->outcome;
     d->turn = q->turn;

@@ -185,6 +185,7 @@ static void add_seat_finish(struct redis_codec_command *c, const struct store_re
     add_end(c, q);
     add_machine(c, q);
     add_u64(c, q->job->stop_after_failures);
+    add_i64(c, q->job->timing.lease_ms);
 }
 
 static void add_hello(struct redis_codec_command *c, const struct store_request *q)

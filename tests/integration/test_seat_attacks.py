@@ -97,6 +97,44 @@ def test_no_seat_is_taken_within_a_lease_of_a_first_sight_that_came_late(seats):
     grant(seats, B, turn=turn, capacity=1, ttl=400)
 
 
+def test_no_seat_is_taken_within_a_lease_of_an_end_that_was_told_to_lost_data(seats):
+    """As after an outage: the end of a run that others followed, which have not renewed yet."""
+    seats.redis.flushall()
+    seats.finish(B, turn=seats.turn - 1, lease=400)
+    word, _, left, why = seats.acquire("device-b:again", ttl=400)
+    assert (word, why) == ("wait", "blank") and 0 < left <= 400
+    after(seats, 410)
+    grant(seats, "device-b:again", ttl=400)
+
+
+def test_who_outlived_the_data_takes_its_seat_back_after_an_end_that_came_late(seats):
+    seats.knows(A)
+    grant(seats, A, capacity=1)
+    seats.redis.flushall()
+    seats.finish(B, turn=seats.turn - 1, lease=400)
+    assert seats.acquire("device-b:again", capacity=1)[0] == "wait"
+    assert seats.renew(A, capacity=1)[0] == "regained"
+    after(seats, 410)
+    assert seats.acquire("device-b:again", capacity=1)[0] == "full"
+
+
+def test_an_end_does_not_end_the_wait_of_a_first_sight(seats):
+    assert seats.acquire(B)[0:4:3] == ["wait", "blank"]
+    blank = seats.device("device-b")["blank"]
+    seats.finish(B, turn=seats.turn - 1, lease=1)
+    assert seats.device("device-b")["blank"] == blank
+
+
+def test_who_has_taken_its_seat_back_waits_for_nobody(seats):
+    seats.knows(A)
+    grant(seats, A)
+    seats.redis.flushall()
+    seats.renew(A)
+    seats.finish(A)
+    after(seats, 2)
+    grant(seats, "device-a:again", turn=seats.turn + 1)
+
+
 # No growth.
 
 def test_damaged_records_of_others_are_forgotten(seats):

@@ -151,9 +151,10 @@ def test_a_failure_of_a_lost_record_waits_and_is_counted_as_a_try(seats):
     seats.knows(A)
     grant(seats)
     seats.redis.flushall()
-    seats.finish(outcome="failed", delay=5000)
+    seats.finish(outcome="failed", delay=5000, lease=200)
     record = seats.device("device-a")
     assert (record["state"], record["attempt"], record["token"]) == ("failed", "1", A)
+    after(seats, 200)
     assert seats.acquire("device-a:again")[0:4:3] == ["wait", "failed"]
 
 

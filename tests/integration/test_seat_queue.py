@@ -228,7 +228,7 @@ class Round:
     def end(self, number):
         self.asks[number] += 1
         self.run("seat_finish", f"d{number}:x", self.turn, 1, "succeeded", 0, 0, 3, LONG, 0, "", 5, 1, 0,
-                 f"d{number}", "b1", 0)
+                 f"d{number}", "b1", 0, LEASE)
 
     def play(self):
         while self.events:

@@ -21,6 +21,7 @@ static const struct job_spec one_seat = {
     .scope = SCOPE_DEVICE,
     .concurrency = 1,
     .attempts = 1,
+    .timing = { .lease_ms = LEASE },
     .retry_delay_ms = SECOND_MS,
     .retention_ms = DAY_MS,
     .stop_after_failures = 2,
@@ -131,6 +132,19 @@ static void test_after_a_late_first_sight_newer_turns_wait(void **state)
     assert_string_equal(ask_for(&s, now, T).acquire.why, "assumed");
     assert_int_equal(ask_for(&s, now + 1, T + PERIOD).acquire.answer, ACQUIRE_WAIT);
     assert_int_equal(ask_for(&s, now + LEASE, T + PERIOD).acquire.answer, ACQUIRE_GRANTED);
+}
+
+/* The record is gone, and so may be those of others who still run. */
+static void test_after_an_end_that_was_told_to_lost_data_turns_wait(void **state)
+{
+    struct store s;
+
+    (void)state;
+    begin(&s);
+    finish(&s, T + 1, "gate-1", "gate-1:old", OUTCOME_SUCCEEDED);
+    assert_string_equal(ask_for(&s, T + 2, T + 2).acquire.why, "blank");
+    assert_int_equal(ask_for(&s, T + LEASE, T + 2).acquire.answer, ACQUIRE_WAIT);
+    assert_int_equal(ask_for(&s, T + LEASE + 1, T + 2).acquire.answer, ACQUIRE_GRANTED);
 }
 
 static void test_the_queue_is_in_order(void **state)
@@ -295,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_after_a_late_first_sight_newer_turns_wait),
+        cmocka_unit_test(test_after_an_end_that_was_told_to_lost_data_turns_wait),
         cmocka_unit_test(test_the_queue_is_in_order),
         cmocka_unit_test(test_a_device_that_is_one_too_many_is_refused),
         cmocka_unit_test(test_a_seat_that_is_one_too_many_is_refused),

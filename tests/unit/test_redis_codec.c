@@ -110,7 +110,7 @@ static void test_runs_of_device_scope(void **state)
     assert_words(&q, &redis_script_seat_finish,
                  "5 acme:{backup}:seats acme:{backup}:claim acme:{backup}:devices "
                  "acme:{backup}:history acme:{backup}:pause gw:t 900 2 failed 950 1000 3 86400000 "
-                 "100 no space 42 1 7 gw/1 b1 4");
+                 "100 no space 42 1 7 gw/1 b1 4 60000");
 }
 
 static void test_a_lock_of_its_own_name(void **state)

@@ -2,11 +2,12 @@
 -- KEYS 1 seats  2 claim  3 devices  4 history  5 pause
 -- ARGV 1 token  2 turn  3 attempt  4 outcome  5 covers  6 retry_delay  7 attempts  8 retention  9 history cap  10 detail
 --     11 ran (ms)  12 clean (0: some of the tree could not be killed)  13 version (0: off)  14 device  15 boot
---     16 stop_after_failures (0: off)
+--     16 stop_after_failures (0: off)  17 lease (the largest ttl)
 local seats, claim, devices, history, pause = unpack(KEYS)
 local token, turn, att, outcome, covers = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local delay, attempts, keep, cap, detail, ran = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 local clean, version, device, boot, stop_after = ARGV[12] == '1', tonumber(ARGV[13]), ARGV[14], ARGV[15], tonumber(ARGV[16])
+local lease = tonumber(ARGV[17])
 local function int(x) return string.format('%.0f', x) end
 local function num(x)
   x = tonumber(x or 0)
@@ -82,6 +83,9 @@ redis.call('PEXPIRE', claim, keep)
 
 if kind[1] == 1 then r.done = math.max(r.done, turn, covers <= now and covers or 0) end
 if mine or behind or r.token == '' then
+  -- Where the record was gone, other runs may have outlived it: the wait for them to take their leases back begins, or goes
+  -- on (seat_acquire, 9).
+  if r.state == 'new' then r.blank = now + lease end
   local back = (outcome == 'declined' and attempts == 1) and 0 or kind[4]    -- attempts = 1: what was started is never started again
   r.state = outcome
   if kind[3] == 1 and (manual or att >= attempts or outcome == 'refused') then r.state, gave_up = 'gave_up', 1 end
