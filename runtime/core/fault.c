@@ -21,6 +21,7 @@ static const struct policy policies[FAULT_COUNT] = {
     [FAULT_BUSY] = { "busy", SOON, .shared = true },
     [FAULT_STORAGE] = { "storage", SLOW, .shared = true },
     [FAULT_REPLICA] = { "replica", SOON, .shared = true },
+    [FAULT_CLOCK] = { "clock", SOON, .shared = true },
     [FAULT_OPERATOR] = { "operator", SLOW },
     [FAULT_UNKNOWN] = { "unknown", SLOW },
     [FAULT_OURS] = { "ours", SOON },

@@ -8,6 +8,7 @@
  *   busy      soon            soon, in L/12       soon              kept, or the same address
  *   storage   slowly          soon, in L/12       slowly            kept
  *   replica   soon            soon, in L/12       soon              closed, the next address
+ *   clock     soon            soon, in L/12       soon              closed, the same address
  *   operator  slowly          soon, in L/12       slowly            kept, or closed
  *   unknown   slowly          soon, in L/12       slowly            kept
  *   ours      soon            soon, in L/12       soon              kept
@@ -27,6 +28,7 @@ enum fault {
     FAULT_BUSY,     /* passes by itself */
     FAULT_STORAGE,  /* writes are refused for want of memory or disk */
     FAULT_REPLICA,  /* this server does not write: another one does */
+    FAULT_CLOCK,    /* by this device's clock the server's certificate is not valid yet */
     FAULT_OPERATOR, /* a setting is wrong, here or there */
     FAULT_UNKNOWN,  /* an error that rota does not know */
     FAULT_OURS,     /* the command was never sent: memory is short, or it is too long */

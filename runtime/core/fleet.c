@@ -312,6 +312,14 @@ void fleet_sample(struct fleet *f, const struct store_reply *reply)
         job_clock(j, reply->received);
 }
 
+void fleet_retry_hello(struct fleet *f, struct boot now)
+{
+    if (!f->hello.refused || f->hello.retried || f->question_out)
+        return;
+    f->hello.retried = true;
+    ask_at(f, now);
+}
+
 void fleet_own_time(struct fleet *f, struct boot now, struct wall own)
 {
     int64_t moved = f->own.known ? wall_between(fleet_clock_at(&f->own, now), own) : 0;

@@ -71,6 +71,9 @@ void fleet_settle_timer(struct fleet *f);
 void fleet_rearm(struct fleet *f, const struct job *j, struct boot former);
 /* A reply came: its server time is a sample. Moves the jobs' timers where fleet time has moved. */
 void fleet_sample(struct fleet *f, const struct store_reply *reply);
+/* A job's command was answered. What hello was refused for may be over, and it is said at once; but
+ * only once, since it may be refused alone. */
+void fleet_retry_hello(struct fleet *f, struct boot now);
 /* The shared store cannot be reached, and this device's own clock, which can be believed, says
  * `own`: as long as fleet time was never known, jobs with run_unreachable go by that. */
 void fleet_own_time(struct fleet *f, struct boot now, struct wall own);

@@ -146,12 +146,12 @@ static void hear_of_twin(struct fleet *f, const struct store_reply *reply)
     f->hello.twin = f->hello.twin || reply->hello.twin;
 }
 
-static int64_t refresh_ms(const struct fleet *f, const struct store_reply *reply)
+int64_t fleet_hello_mean_ms(int64_t checkin_ms, uint32_t devices)
 {
-    int64_t ms = devices_of(reply) * HELLO_EACH_MS;
+    int64_t ms = devices * HELLO_EACH_MS;
 
-    if (f->self.checkin_ms > 0)
-        return f->self.checkin_ms;
+    if (checkin_ms > 0)
+        return checkin_ms;
     if (ms < HELLO_MIN_MS)
         return HELLO_MIN_MS;
     return ms < HELLO_MAX_MS ? ms : HELLO_MAX_MS;
@@ -184,7 +184,7 @@ static struct boot after_the_last(struct fleet *f, const struct store_reply *rep
         h->sliced = false;
         return h->next;
     }
-    h->mean_ms = refresh_ms(f, reply);
+    h->mean_ms = fleet_hello_mean_ms(f->self.checkin_ms, devices_of(reply));
     return fleet_hello_later(f, reply->received);
 }
 
@@ -193,7 +193,7 @@ struct boot fleet_hello_heard(struct fleet *f, const struct store_reply *reply)
     struct fleet_hello *h = &f->hello;
 
     h->said = true;
-    h->refused = false;
+    h->refused = h->retried = false;
     hear_of_twin(f, reply);
     fleet_peers_heard(f, reply);
     if (!h->jobs_moved) {

@@ -13,6 +13,7 @@ struct fleet_hello {
     bool sliced;  /* what is said next goes on with the last */
     bool news;    /* the device has another configuration since the last */
     bool refused; /* an error reply: the time is asked for alone, for as long as it is not known */
+    bool retried; /* since then, when a job was answered */
     bool twin;    /* another machine says hello by this one's name */
     bool jobs_moved;  /* since the last was composed: what it tells of jobs is of no use */
     size_t told;      /* jobs of the slices before this one */
@@ -32,6 +33,8 @@ void fleet_hello_size(struct fleet *f, const struct store_reply *reply);
 struct boot fleet_hello_heard(struct fleet *f, const struct store_reply *reply);
 /* This one was not heard: when the next is to be said. */
 struct boot fleet_hello_later(struct fleet *f, struct boot now);
+/* Between two hellos of one device: `checkin_ms`, or where that is 0, by the fleet's size. */
+int64_t fleet_hello_mean_ms(int64_t checkin_ms, uint32_t devices);
 /* The longest of the device's jobs. */
 int64_t fleet_hello_retention_ms(const struct fleet *f);
 /* The job's turns up to `turn` are settled: the fleet's index is told. */

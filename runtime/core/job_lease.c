@@ -98,8 +98,13 @@ static void dropped(struct lease *l, struct boot now)
 
 static void heard(struct lease *l, const struct store_reply *reply)
 {
-    if (!l->call.local) /* else it is this device's own time, or fleet time as it is known here */
-        fleet_sample(job_of_lease(l)->fleet, reply);
+    struct fleet *f = job_of_lease(l)->fleet;
+
+    if (l->call.local) /* this device's own time, or fleet time as it is known here */
+        return;
+    fleet_sample(f, reply);
+    if (reply->status == STORE_ANSWERED)
+        fleet_retry_hello(f, reply->received);
 }
 
 static void changed(struct lease *l, struct boot now)

@@ -245,6 +245,58 @@ static void test_refused(void **state)
     done(&d);
 }
 
+static void ask_for_turn(struct device *d, enum store_status status)
+{
+    struct job *j = &d->jobs[0];
+
+    while (j->state != JOB_ASKING) {
+        d->now = j->armed;
+        job_tick(j, d->now);
+    }
+    assert_true(fake_send(&d->fake, d->now));
+    assert_int_equal(d->fake.request.verb, STORE_ACQUIRE);
+    fake_reply(&d->fake,
+               (struct store_reply){
+                   .status = status,
+                   .fault = FAULT_OPERATOR,
+                   .server = server(d),
+                   .acquire = { .answer = ACQUIRE_DONE, .turn = d->fake.request.turn, .why = "" } },
+               d->now);
+}
+
+/* The right may be there again; but hello alone may lack one, and is not said with each turn. */
+static void test_refused_until_a_job_is_answered(void **state)
+{
+    struct device d;
+    struct boot next;
+
+    (void)state;
+    device_init(&d, sizeof d.room);
+    say(&d);
+    next = d.fake.fleet.question_at;
+    ask_for_turn(&d, STORE_ANSWERED);
+    assert_int_equal(d.fake.fleet.question_at.ms, next.ms);
+    to_next(&d);
+    lose(&d, (struct store_reply){ .status = STORE_ERROR, .fault = FAULT_OPERATOR });
+    next = d.fake.fleet.question_at;
+    ask_for_turn(&d, STORE_ERROR);
+    assert_int_equal(d.fake.fleet.question_at.ms, next.ms);
+    ask_for_turn(&d, STORE_ANSWERED);
+    assert_int_equal(d.fake.fleet.question_at.ms, d.now.ms);
+    to_next(&d);
+    lose(&d, (struct store_reply){ .status = STORE_ERROR, .fault = FAULT_OPERATOR });
+    next = d.fake.fleet.question_at;
+    ask_for_turn(&d, STORE_ANSWERED);
+    assert_int_equal(d.fake.fleet.question_at.ms, next.ms);
+    to_next(&d);
+    say(&d);
+    to_next(&d);
+    lose(&d, (struct store_reply){ .status = STORE_ERROR, .fault = FAULT_OPERATOR });
+    ask_for_turn(&d, STORE_ANSWERED);
+    assert_int_equal(d.fake.fleet.question_at.ms, d.now.ms);
+    done(&d);
+}
+
 static void test_twin(void **state)
 {
     struct device d;
@@ -526,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_news),
         cmocka_unit_test(test_not_answered),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_until_a_job_is_answered),
         cmocka_unit_test(test_twin),
         cmocka_unit_test(test_few_ask),
         cmocka_unit_test(test_shrunk_fleet),
