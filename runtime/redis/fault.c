@@ -17,6 +17,8 @@ struct row {
     const char *words;
 };
 
+#define NO_RIGHT "its ACL does not allow the user what rota needs; rotad --check --online says what"
+
 /* In order of search: what has a text goes before the same token without one. */
 static const struct row rows[] = {
     { "LOADING", NULL, FAULT_BUSY, .closes = true, .words = "it still loads its data" },
@@ -36,22 +38,21 @@ static const struct row rows[] = {
     { "NOAUTH", NULL, FAULT_OPERATOR, .closes = true,
       .words = "it wants a password; write redis.password_file" },
     { "WRONGPASS", NULL, FAULT_OPERATOR, .closes = true,
-      .words = "the password is refused, or the user is not there; see redis.password_file" },
+      .words = "the password is refused, or the user is not there or off; see redis.username and "
+               "password_file" },
     { "ERR", "invalid password", FAULT_OPERATOR, .closes = true,
       .words = "the password is refused; see redis.password_file" },
     { "ERR", "AUTH <password> called without", FAULT_OPERATOR, .closes = true,
-      .words = "it wants no password; leave redis.password_file out" },
+      .words = "its user default has no password: write redis.username, or no password_file" },
     { "ERR", "Client sent AUTH, but no password", FAULT_OPERATOR, .closes = true,
       .words = "it wants no password; leave redis.password_file out" },
     { "ERR", "DB index", FAULT_OPERATOR, .closes = true,
       .words = "it has no database of that number; see redis.database" },
     { "ERR", "SELECT is not allowed", FAULT_OPERATOR, .closes = true,
       .words = "it is a Redis Cluster, which has database 0 alone" },
-    { "NOPERM", NULL, FAULT_OPERATOR, .words = "its ACL does not allow the user what rota needs" },
-    { "ERR", "The user executing the script can't", FAULT_OPERATOR,
-      .words = "its ACL does not allow the user what rota needs" },
-    { "ERR", "ACL failure in script", FAULT_OPERATOR,
-      .words = "its ACL does not allow the user what rota needs" },
+    { "NOPERM", NULL, FAULT_OPERATOR, .words = NO_RIGHT },
+    { "ERR", "The user executing the script can't", FAULT_OPERATOR, .words = NO_RIGHT },
+    { "ERR", "ACL failure in script", FAULT_OPERATOR, .words = NO_RIGHT },
     { "NOPROTO", NULL, FAULT_OPERATOR, .closes = true, .words = "it does not speak RESP2" },
     { "DENIED", NULL, FAULT_OPERATOR, .closes = true,
       .words = "its protected mode refuses this device; see its bind and requirepass" },
@@ -64,6 +65,8 @@ static const struct row rows[] = {
     { "ASK", NULL, FAULT_OPERATOR,
       .words = "it is a Redis Cluster, which this version does not follow; write a single server" },
     { "ERR", "unknown command", FAULT_OPERATOR, .words = "it lacks a command that rota needs" },
+    { "ERR", "Unknown Redis command called from", FAULT_OPERATOR,
+      .words = "it lacks a command that rota needs" },
 };
 
 static const struct row stranger = { .class = FAULT_UNKNOWN,

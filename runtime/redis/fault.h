@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* The longest reason, with its end. */
-#define REDIS_FAULT_REASON_SIZE 160
+#define REDIS_FAULT_REASON_SIZE 320
 
 struct redis_fault {
     enum fault class;

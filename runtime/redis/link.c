@@ -22,6 +22,13 @@ static void drop_silent(struct redis_link *link, const char *missing, int64_t ti
     redis_link_drop(link, &fault);
 }
 
+/* A server that has no TLS there takes a handshake for the begin of a command, and waits. */
+static const char *missing_of_tls(const struct redis_link *link)
+{
+    return link->wire.transport.heard ? "end of the TLS handshake"
+                                      : "answer to TLS (is that its port for TLS?)";
+}
+
 /* What is due has not come. */
 static void give_up_waiting(struct redis_link *link, struct boot now)
 {
@@ -29,8 +36,10 @@ static void give_up_waiting(struct redis_link *link, struct boot now)
 
     if (link->phase == PHASE_NAMING)
         drop_silent(link, "address for its name", settings->connect_timeout_ms);
-    else if (link->phase == PHASE_CONNECTING && redis_link_connect_next(link))
+    else if (redis_link_is_opening(link) && redis_link_connect_next(link))
         return;
+    else if (link->phase == PHASE_SECURING)
+        drop_silent(link, missing_of_tls(link), settings->connect_timeout_ms);
     else if (link->phase == PHASE_CONNECTING ||
              (link->wire.login.left > 0 && boot_reached(now, link->connect_deadline)))
         drop_silent(link, "connection", settings->connect_timeout_ms);
@@ -133,6 +142,7 @@ void redis_link_free(struct redis_link *link)
     redis_alarm_done(&link->alarm);
     sd_event_source_disable_unref(link->kick);
     redis_wire_done(&link->wire);
+    redis_secure_done(&link->secure);
     free(link);
 }
 
@@ -141,6 +151,14 @@ void redis_link_kick(struct redis_link *link, bool urgent)
     link->urgent = link->urgent || urgent;
     if (sd_event_source_set_enabled(link->kick, SD_EVENT_ONESHOT) < 0)
         link->faulty = true;
+}
+
+void redis_link_retry(struct redis_link *link)
+{
+    if (link->phase != PHASE_WAITING)
+        return;
+    link->hurried = false;
+    redis_link_kick(link, true);
 }
 
 bool redis_link_has_room(const struct redis_link *link)
@@ -169,6 +187,16 @@ int redis_link_send(struct redis_link *link, const struct redis_command *command
     (void)redis_wire_flush(&link->wire);
     redis_link_rearm(link);
     return 0;
+}
+
+const struct redis_route *redis_link_route(const struct redis_link *link)
+{
+    return &link->route;
+}
+
+bool redis_link_facts(const struct redis_link *link, struct tls_facts *ret_facts)
+{
+    return redis_link_is_connected(link) && redis_transport_facts(&link->wire.transport, ret_facts);
 }
 
 bool redis_link_sound(const struct redis_link *link, struct boot now, int64_t slack_ms)

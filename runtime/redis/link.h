@@ -9,7 +9,9 @@
 #define ROTA_REDIS_LINK_H
 #include "redis/fault.h"
 #include "redis/outbox.h"
+#include "redis/route.h"
 #include "redis/store.h"
+#include "tls/tls.h"
 #include <hiredis/hiredis.h>
 
 /* Sent and not yet answered; more wait with their owner, so that they are composed late. */
@@ -27,11 +29,21 @@ struct redis_link_request {
     struct redis_link_request *next; /* the link's own */
 };
 
+/* How far a try has come, in this order. */
+enum redis_link_step {
+    REDIS_LINK_NAMED,     /* a host name's addresses are known; a numeric one skips this */
+    REDIS_LINK_CONNECTED, /* the peer has taken the connection; ready() is once it is secured, too
+                           */
+    REDIS_LINK_LOGGED_IN
+};
+
 struct redis_link_owner {
     /* Commands may be sent: send what there is while redis_link_has_room(). */
     void (*ready)(void *context);
     /* Something waits for a connection. */
     bool (*wants)(void *context);
+    /* NULL: nobody wants to know. It may change nothing. */
+    void (*step)(void *context, enum redis_link_step step);
     void *context;
 };
 
@@ -44,6 +56,9 @@ void redis_link_free(struct redis_link *link);
 /* Something waits: connects, or calls ready(), from the event loop. `urgent`: does not wait for the
  * first window of the back-off, once for each time that the connection is lost. */
 void redis_link_kick(struct redis_link *link, bool urgent);
+/* What the last try ended by may have changed: where the next one is waited for, it comes at once.
+ */
+void redis_link_retry(struct redis_link *link);
 /* There is a connection, it takes bytes, and less than the greatest number of requests is in
  * flight. */
 bool redis_link_has_room(const struct redis_link *link);
@@ -56,6 +71,10 @@ int redis_link_send(struct redis_link *link, const struct redis_command *command
 void redis_link_expect(struct redis_link *link, const struct store_need *need);
 /* See redis_store_sound(). */
 bool redis_link_sound(const struct redis_link *link, struct boot now, int64_t slack_ms);
+/* Which address is connected to, or was last tried. */
+const struct redis_route *redis_link_route(const struct redis_link *link);
+/* What TLS has agreed on. False: there is no connection, or it is in the clear. */
+bool redis_link_facts(const struct redis_link *link, struct tls_facts *ret_facts);
 /* CLOCK_BOOTTIME. */
 struct boot redis_link_now(void);
 #endif

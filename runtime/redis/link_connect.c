@@ -2,12 +2,14 @@
 #include "redis/link_internal.h"
 #include <errno.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *context);
 
 static int watch_socket(struct redis_link *link)
 {
-    int r = sd_event_add_io(link->env.event, &link->io, link->wire.fd, EPOLLOUT, on_io, link);
+    int r =
+        sd_event_add_io(link->env.event, &link->io, link->wire.transport.fd, EPOLLOUT, on_io, link);
 
     if (r >= 0)
         r = sd_event_source_set_priority(link->io, link->env.priority);
@@ -58,13 +60,19 @@ bool redis_link_connect_next(struct redis_link *link)
     return true;
 }
 
-static void connected(struct redis_link *link)
+static void fail_address(struct redis_link *link, int error)
+{
+    if (!redis_link_connect_next(link))
+        redis_link_lose(link, error);
+}
+
+/* The transport is whole: login and first commands go in one flight. */
+static void begin(struct redis_link *link)
 {
     int r = redis_wire_begin(&link->wire, link->settings);
 
     if (r < 0) {
-        if (!redis_link_connect_next(link))
-            redis_link_lose(link, r);
+        redis_link_lose(link, r);
         return;
     }
     link->phase = PHASE_UNPROVEN;
@@ -72,6 +80,73 @@ static void connected(struct redis_link *link)
     if (link->wire.login.left == 0 && !link->wire.first)
         redis_link_become_up(link);
     redis_link_flush(link);
+}
+
+static int64_t wall_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec;
+}
+
+/* Another address is no answer to what TLS has found out here. */
+static void fail_securing(struct redis_link *link, int error)
+{
+    if (error == -EPROTO)
+        redis_link_lose(link, error);
+    else
+        fail_address(link, error);
+}
+
+static void secure(struct redis_link *link)
+{
+    const struct redis_settings *settings = link->settings;
+    size_t number = link->route.endpoint;
+    const char *host = settings->endpoints[number].host;
+    struct tls_peer peer = { .name = settings->tls.name ? settings->tls.name : host,
+                             .number = number,
+                             .clock_s = wall_seconds(),
+                             .earliest_s = settings->tls.earliest_s };
+    struct redis_fault fault;
+    int r;
+
+    link->phase = PHASE_SECURING;
+    if (redis_secure_open(&link->secure, settings, &fault) < 0) {
+        redis_link_drop(link, &fault);
+        return;
+    }
+    r = redis_transport_secure(&link->wire.transport, &link->secure, &peer);
+    if (r < 0)
+        fail_securing(link, r);
+}
+
+static void connected(struct redis_link *link)
+{
+    int r = redis_wire_connected(&link->wire, link->settings->command_timeout_ms);
+
+    if (r < 0) {
+        fail_address(link, r);
+        return;
+    }
+    redis_link_tell(link, REDIS_LINK_CONNECTED);
+    if (link->settings->endpoints[link->route.endpoint].tls)
+        secure(link);
+    else
+        begin(link);
+}
+
+static void shake(struct redis_link *link)
+{
+    int r = redis_transport_shake(&link->wire.transport);
+
+    if (r < 0)
+        fail_securing(link, r);
+    if (r <= 0)
+        return;
+    begin(link);
+    if (redis_link_is_connected(link))
+        redis_link_receive(link); /* the handshake's last bytes may have come with more */
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *context)
@@ -82,6 +157,8 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *context
     (void)fd;
     if (link->phase == PHASE_CONNECTING) {
         connected(link);
+    } else if (link->phase == PHASE_SECURING) {
+        shake(link);
     } else {
         if (events & EPOLLOUT)
             redis_link_flush(link);
@@ -111,6 +188,7 @@ static void on_names(struct redis_lookup *lookup, const struct redis_names *name
         return;
     }
     redis_route_take_names(&link->route, names);
+    redis_link_tell(link, REDIS_LINK_NAMED);
     open_any(link);
 }
 

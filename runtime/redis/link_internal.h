@@ -16,6 +16,7 @@ enum phase {
     PHASE_IDLE,
     PHASE_NAMING, /* the host's addresses are asked for */
     PHASE_CONNECTING,
+    PHASE_SECURING, /* connected: the TLS handshake is under way */
     /* Connected, and the login and the first commands are on their way: nothing is proven yet. */
     PHASE_UNPROVEN,
     PHASE_UP,
@@ -29,6 +30,7 @@ struct redis_link {
     enum phase phase;
     struct redis_route route;
     struct redis_lookup lookup; /* out in PHASE_NAMING */
+    struct redis_secure secure;
     struct redis_wire wire;
     sd_event_source *io, *kick;
     struct redis_alarm alarm;
@@ -51,6 +53,18 @@ struct redis_link {
 static inline bool redis_link_is_connected(const struct redis_link *link)
 {
     return link->phase == PHASE_UNPROVEN || link->phase == PHASE_UP;
+}
+
+static inline void redis_link_tell(struct redis_link *link, enum redis_link_step step)
+{
+    if (link->owner.step)
+        link->owner.step(link->owner.context, step);
+}
+
+/* On its way to an address, which may yet be left for the next one. */
+static inline bool redis_link_is_opening(const struct redis_link *link)
+{
+    return link->phase == PHASE_CONNECTING || link->phase == PHASE_SECURING;
 }
 
 void redis_link_set_phase(struct redis_link *link, enum phase phase,

@@ -15,6 +15,8 @@ static void take_login_reply(struct redis_link *link, const redisReply *reply)
     struct redis_fault fault;
     int r = redis_login_take(&link->wire.login, reply, &fault);
 
+    if (r == 0 && link->wire.login.left == 0)
+        redis_link_tell(link, REDIS_LINK_LOGGED_IN);
     if (r == -EACCES) {
         link->login_first = true;
         redis_link_drop(link, &fault);
@@ -83,12 +85,15 @@ static void take_replies(struct redis_link *link)
 
 void redis_link_receive(struct redis_link *link)
 {
-    int r = redis_wire_receive(&link->wire);
+    int r;
 
-    if (r < 0)
-        redis_link_lose(link, r);
-    else if (r > 0)
-        take_replies(link);
+    do {
+        r = redis_wire_receive(&link->wire);
+        if (r < 0)
+            redis_link_lose(link, r);
+        else if (r > 0)
+            take_replies(link);
+    } while (r > 0 && redis_link_is_connected(link) && link->wire.transport.end < 0);
 }
 
 void redis_link_pump(struct redis_link *link)

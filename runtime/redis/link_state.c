@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "redis/link_internal.h"
+#include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 static enum redis_link_state public_state(enum phase phase)
@@ -8,6 +11,7 @@ static enum redis_link_state public_state(enum phase phase)
         [PHASE_IDLE] = REDIS_LINK_IDLE,
         [PHASE_NAMING] = REDIS_LINK_CONNECTING,
         [PHASE_CONNECTING] = REDIS_LINK_CONNECTING,
+        [PHASE_SECURING] = REDIS_LINK_CONNECTING,
         [PHASE_UNPROVEN] = REDIS_LINK_CONNECTING,
         [PHASE_UP] = REDIS_LINK_UP,
         [PHASE_WAITING] = REDIS_LINK_WAITING,
@@ -27,7 +31,10 @@ void redis_link_set_phase(struct redis_link *link, enum phase phase,
         .reason = fault->class == FAULT_NONE ? NULL : fault->reason,
         .window_ms = phase == PHASE_WAITING ? redis_retry_window_ms(&link->retry) : 0,
     };
+    struct tls_facts facts;
 
+    if (phase == PHASE_UP && redis_transport_facts(&link->wire.transport, &facts))
+        change.tls = &facts;
     link->phase = phase;
     if (after != before && link->env.watch)
         link->env.watch(link->env.context, &change);
@@ -48,6 +55,7 @@ struct boot redis_link_due(const struct redis_link *link)
     case PHASE_NAMING:
         return link->connect_deadline;
     case PHASE_CONNECTING:
+    case PHASE_SECURING:
         return link->address_deadline;
     case PHASE_UNPROVEN:
         return earliest_deadline(link);
@@ -108,7 +116,7 @@ void redis_link_orphan(struct redis_link_request *orphans, const struct redis_fa
  */
 static void turn_route(struct redis_link *link, enum fault class, bool served)
 {
-    if (class == FAULT_BUSY || (class == FAULT_LINK && served))
+    if (class == FAULT_BUSY || class == FAULT_CLOCK || (class == FAULT_LINK && served))
         redis_route_stay(&link->route);
     else
         redis_route_leave(&link->route);
@@ -155,11 +163,26 @@ void redis_link_rest(struct redis_link *link, const struct redis_fault *fault)
     redis_link_rearm(link);
 }
 
+static void explain_loss(const struct redis_link *link, int error, struct redis_fault *ret_fault)
+{
+    size_t used;
+
+    if (error == -EPROTO && link->wire.transport.fault.reason[0] != '\0') {
+        redis_secure_fault(&link->wire.transport.fault, ret_fault);
+        return;
+    }
+    redis_fault_of_errno(error, ret_fault);
+    used = strlen(ret_fault->reason);
+    if (link->phase == PHASE_SECURING)
+        text_copy(ret_fault->reason + used, sizeof ret_fault->reason - used,
+                  " during the TLS handshake");
+}
+
 void redis_link_lose(struct redis_link *link, int error)
 {
     struct redis_fault fault;
 
-    redis_fault_of_errno(error, &fault);
+    explain_loss(link, error, &fault);
     if (link->phase != PHASE_UP || redis_link_is_used(link))
         redis_link_drop(link, &fault);
     else

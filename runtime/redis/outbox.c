@@ -10,8 +10,16 @@
 /* Kept between commands; a script's body needs more, and is rare. */
 #define SIZE_KEPT 2048
 
+/* A login's password was among them. */
+static void wipe(struct redis_outbox *outbox)
+{
+    if (outbox->bytes)
+        explicit_bzero(outbox->bytes, outbox->used);
+}
+
 void redis_outbox_done(struct redis_outbox *outbox)
 {
+    wipe(outbox);
     free(outbox->bytes);
     *outbox = (struct redis_outbox){ 0 };
 }
@@ -22,6 +30,7 @@ void redis_outbox_clear(struct redis_outbox *outbox)
         redis_outbox_done(outbox);
         return;
     }
+    wipe(outbox);
     outbox->used = 0;
     outbox->sent = 0;
 }
@@ -35,11 +44,26 @@ static int reserve(struct redis_outbox *outbox, size_t more)
         size *= 2;
     if (size == outbox->size)
         return 0;
-    bytes = realloc(outbox->bytes, size);
+    bytes = malloc(size); /* realloc would leave what it has copied */
     if (!bytes)
         return -ENOMEM;
+    if (outbox->bytes)
+        memcpy(bytes, outbox->bytes, outbox->used);
+    wipe(outbox);
+    free(outbox->bytes);
     outbox->bytes = bytes;
     outbox->size = size;
+    return 0;
+}
+
+int redis_outbox_append(struct redis_outbox *outbox, const char *bytes, size_t size)
+{
+    int r = reserve(outbox, size);
+
+    if (r < 0)
+        return r;
+    memcpy(outbox->bytes + outbox->used, bytes, size);
+    outbox->used += size;
     return 0;
 }
 
@@ -54,11 +78,8 @@ int redis_outbox_add(struct redis_outbox *outbox, const struct redis_command *co
     len = redisFormatCommandArgv(&text, (int)command->count, arguments, command->lengths);
     if (len < 0)
         return -ENOMEM;
-    r = reserve(outbox, (size_t)len);
-    if (r == 0) {
-        memcpy(outbox->bytes + outbox->used, text, (size_t)len);
-        outbox->used += (size_t)len;
-    }
+    r = redis_outbox_append(outbox, text, (size_t)len);
+    explicit_bzero(text, (size_t)len);
     redisFreeCommand(text);
     return r;
 }

@@ -20,10 +20,12 @@ struct redis_command {
 };
 
 void redis_outbox_done(struct redis_outbox *outbox);
-/* Forgets the bytes, and gives a large buffer back. */
+/* Overwrites the bytes, and gives a large buffer back. */
 void redis_outbox_clear(struct redis_outbox *outbox);
 /* Appends a whole command, or nothing: 0 or -ENOMEM. */
 int redis_outbox_add(struct redis_outbox *outbox, const struct redis_command *command);
+/* Appends bytes as they are: 0 or -ENOMEM. */
+int redis_outbox_append(struct redis_outbox *outbox, const char *bytes, size_t size);
 bool redis_outbox_is_empty(const struct redis_outbox *outbox);
 /* Hands the socket what it takes. 0, also where it took only a part or nothing for now; else a
  * negative errno. */

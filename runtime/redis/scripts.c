@@ -10,18 +10,20 @@ static void unpack(const unsigned char *in, char *text, size_t size)
     size_t done = 0;
 
     while (done < size) {
-        size_t left, back = 0;
+        size_t left = *in >> 3 & REDIS_SCRIPTS_COPY_LONG, back = *in & 7;
 
         if (*in < 128) {
             text[done++] = (char)*in++;
             continue;
         }
-        left = (size_t)*in++ - 128 + REDIS_SCRIPTS_COPY_MIN;
         do {
-            back = back << 7 | (*in & 127U);
-        } while (*in++ >= 128);
+            back = back << 7 | (*++in & 127);
+        } while (*in >= 128);
+        in++;
+        if (left == REDIS_SCRIPTS_COPY_LONG)
+            left += *in++;
         assert(back > 0 && back <= done);
-        for (; left > 0 && done < size; left--, done++)
+        for (left += REDIS_SCRIPTS_COPY_MIN; left > 0 && done < size; left--, done++)
             text[done] = text[done - back];
     }
 }
@@ -29,11 +31,12 @@ static void unpack(const unsigned char *in, char *text, size_t size)
 char *redis_scripts_body(const struct redis_script *script)
 {
     /* A script is packed as what differs from those before it. */
-    char *text = malloc(script->begin + script->size + 1);
+    size_t end = (size_t)script->begin + script->size;
+    char *text = malloc(end + 1);
 
     if (!text)
         return NULL;
-    unpack(redis_scripts_packed, text, script->begin + script->size);
+    unpack(redis_scripts_packed, text, end);
     memmove(text, text + script->begin, script->size);
     text[script->size] = '\0';
     return text;

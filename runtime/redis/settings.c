@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/settings.h"
+#include "base/text.h"
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@ static bool copy_text(const char **text)
  * freed. */
 static bool copy_texts(struct redis_settings *copy)
 {
-    const char **texts[] = { &copy->prefix, &copy->client_name, &copy->username, &copy->password };
+    const char **texts[] = { &copy->prefix,   &copy->client_name, &copy->username,
+                             &copy->password, &copy->tls.module,  &copy->tls.ca,
+                             &copy->tls.cert, &copy->tls.key,     &copy->tls.name };
     bool whole = true;
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -63,12 +66,28 @@ static void free_text(const char *text)
     free((char *)(uintptr_t)text);
 }
 
+static void free_secret(const char *text)
+{
+    if (text)
+        explicit_bzero((char *)(uintptr_t)text, strlen(text));
+    free_text(text);
+}
+
+int redis_settings_set_password(struct redis_settings *settings, const char *password)
+{
+    if (text_same(settings->password, password))
+        return 0;
+    if (!copy_text(&password))
+        return -ENOMEM;
+    free_secret(settings->password);
+    settings->password = password;
+    return 1;
+}
+
 void redis_settings_free(struct redis_settings *settings)
 {
     if (!settings)
         return;
-    if (settings->password)
-        explicit_bzero((char *)(uintptr_t)settings->password, strlen(settings->password));
     for (size_t i = 0; settings->endpoints && i < settings->endpoint_count; i++) {
         free_text(settings->endpoints[i].host);
         free_text(settings->endpoints[i].text);
@@ -77,6 +96,11 @@ void redis_settings_free(struct redis_settings *settings)
     free_text(settings->prefix);
     free_text(settings->client_name);
     free_text(settings->username);
-    free_text(settings->password);
+    free_secret(settings->password);
+    free_text(settings->tls.module);
+    free_text(settings->tls.ca);
+    free_text(settings->tls.cert);
+    free_text(settings->tls.key);
+    free_text(settings->tls.name);
     free(settings);
 }

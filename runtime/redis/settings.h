@@ -6,6 +6,9 @@
 
 /* 0 and *ret_copy, one block: redis_settings_free() it; or -ENOMEM. */
 int redis_settings_copy(const struct redis_settings *settings, struct redis_settings **ret_copy);
+/* Replaces the password; NULL: there is none any more. 1: it is another one; 0: it is the same;
+ * -ENOMEM. */
+int redis_settings_set_password(struct redis_settings *settings, const char *password);
 /* Wipes the password. Accepts NULL. */
 void redis_settings_free(struct redis_settings *settings);
 #endif

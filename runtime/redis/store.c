@@ -251,6 +251,20 @@ void redis_store_cancel(struct redis_store *s, struct store_call *call)
     call->state = CALL_IDLE;
 }
 
+int redis_store_set_password(struct redis_store *s, const char *password)
+{
+    int r = redis_settings_set_password(s->settings, password);
+
+    if (r > 0)
+        redis_link_retry(s->link);
+    return r;
+}
+
+void redis_store_retry(struct redis_store *s)
+{
+    redis_link_retry(s->link);
+}
+
 void redis_store_expect(struct redis_store *s, const struct store_need *need)
 {
     redis_link_expect(s->link, need);

@@ -17,12 +17,23 @@
 #include <systemd/sd-event.h>
 
 struct redis_store;
+struct tls_facts; /* tls/tls.h */
 
 struct redis_endpoint {
     bool is_unix;
+    bool tls;
     const char *host; /* an address, a host name, or the socket's path */
     uint16_t port;
     const char *text; /* for people */
+};
+
+/* For the endpoints that have TLS. Paths are absolute. */
+struct redis_tls {
+    const char *module;     /* librota-tls.so */
+    const char *ca;         /* NULL: the system's bundle */
+    const char *cert, *key; /* both or neither */
+    const char *name;       /* to verify and to send; NULL: each endpoint's host */
+    int64_t earliest_s;     /* Unix seconds: a clock that says less is not believed */
 };
 
 struct redis_settings {
@@ -32,7 +43,8 @@ struct redis_settings {
     const char *client_name;         /* CLIENT SETNAME: the device */
     const char *username, *password; /* or NULL */
     int database;
-    int64_t connect_timeout_ms; /* for name, connection and login together */
+    struct redis_tls tls;
+    int64_t connect_timeout_ms; /* for name, connection, TLS and login together */
     int64_t command_timeout_ms;
     int64_t backoff_min_ms, backoff_max_ms;
     int64_t idle_timeout_ms; /* see redis_store_expect() */
@@ -53,6 +65,7 @@ struct redis_link_change {
     const char *reason; /* a sentence part ("no connection within 10 s", "connection refused", "the
                            password is refused ..."), or NULL */
     int64_t window_ms;  /* WAITING: the next try is within it */
+    const struct tls_facts *tls; /* UP: what TLS has agreed on; NULL: in the clear */
 };
 
 /* Called at each change that people may care about, from the event loop, never from a function of
@@ -102,6 +115,14 @@ void redis_store_free(struct redis_store *s);
 void redis_store_submit(struct redis_store *s, struct store_call *call, bool urgent);
 /* Forgets a call: no answer comes, whatever arrives. Safe on an idle one. */
 void redis_store_cancel(struct redis_store *s, struct store_call *call);
+
+/* The password may have been replaced. A connection stays as it is; where the last try to get one
+ * has ended badly, and it is another password, the next try comes at once. May be called by the
+ * watch. 1: it is another one; 0: it is the same; -ENOMEM. */
+int redis_store_set_password(struct redis_store *s, const char *password);
+
+/* What the last try to get a connection has ended by may be mended: the next one comes at once. */
+void redis_store_retry(struct redis_store *s);
 
 /* When the owner will need the connection, as it knows after each event; until it is first called,
  * always. Where nothing is queued or in flight and need->next is further off than idle_timeout, the

@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/wire.h"
 #include "redis/socket.h"
-#include <errno.h>
-#include <unistd.h>
-
-/* Read at once, on the stack; the loop comes back for more. Replies are far smaller. */
-#define READ_SIZE 4096
 
 void redis_wire_init(struct redis_wire *wire)
 {
-    *wire = (struct redis_wire){ .fd = -1 };
+    *wire = (struct redis_wire){ 0 };
+    redis_transport_init(&wire->transport);
 }
 
 void redis_wire_done(struct redis_wire *wire)
 {
     redis_wire_close(wire);
+    redis_transport_done(&wire->transport);
     redis_outbox_done(&wire->outbox);
 }
 
 int redis_wire_open(struct redis_wire *wire, const struct redis_endpoint *endpoint,
                     int64_t keepalive_ms)
 {
-    int r = redis_socket_open(endpoint, keepalive_ms, &wire->fd);
+    int r = redis_transport_open(&wire->transport, endpoint, keepalive_ms);
 
     return r < 0 ? r : redis_inbox_init(&wire->inbox);
 }
@@ -30,11 +27,9 @@ struct redis_link_request *redis_wire_close(struct redis_wire *wire)
 {
     struct redis_link_request *orphans = wire->first;
 
-    if (wire->fd >= 0)
-        close(wire->fd);
+    redis_transport_close(&wire->transport);
     redis_inbox_done(&wire->inbox);
     redis_outbox_clear(&wire->outbox);
-    wire->fd = -1;
     wire->login = (struct redis_login){ 0 };
     wire->first = NULL;
     wire->last = NULL;
@@ -42,13 +37,16 @@ struct redis_link_request *redis_wire_close(struct redis_wire *wire)
     return orphans;
 }
 
+int redis_wire_connected(struct redis_wire *wire, int64_t command_timeout_ms)
+{
+    int r = redis_socket_result(wire->transport.fd);
+
+    return r < 0 ? r : redis_socket_set_timeout(wire->transport.fd, command_timeout_ms);
+}
+
 int redis_wire_begin(struct redis_wire *wire, const struct redis_settings *settings)
 {
-    int r = redis_socket_result(wire->fd);
-
-    if (r == 0)
-        r = redis_socket_set_timeout(wire->fd, settings->command_timeout_ms);
-    return r < 0 ? r : redis_login_begin(settings, &wire->outbox, &wire->login);
+    return redis_login_begin(settings, &wire->outbox, &wire->login);
 }
 
 int redis_wire_add(struct redis_wire *wire, const struct redis_command *command,
@@ -70,26 +68,17 @@ int redis_wire_add(struct redis_wire *wire, const struct redis_command *command,
 
 int redis_wire_flush(struct redis_wire *wire)
 {
-    return redis_outbox_flush(&wire->outbox, wire->fd);
+    return redis_transport_send(&wire->transport, &wire->outbox);
 }
 
 bool redis_wire_is_blocked(const struct redis_wire *wire)
 {
-    return !redis_outbox_is_empty(&wire->outbox);
+    return redis_transport_is_blocked(&wire->transport, &wire->outbox);
 }
 
 int redis_wire_receive(struct redis_wire *wire)
 {
-    char bytes[READ_SIZE];
-    ssize_t n = read(wire->fd, bytes, sizeof bytes);
-    int r;
-
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    if (n == 0)
-        return -EPIPE;
-    r = redis_inbox_feed(&wire->inbox, bytes, (size_t)n);
-    return r < 0 ? r : 1;
+    return redis_transport_receive(&wire->transport, &wire->inbox);
 }
 
 struct redis_link_request *redis_wire_pop(struct redis_wire *wire)
@@ -100,6 +89,7 @@ struct redis_link_request *redis_wire_pop(struct redis_wire *wire)
     if (!wire->first)
         wire->last = NULL;
     wire->in_flight--;
+    wire->transport.unanswered = 0;
     return request;
 }
 

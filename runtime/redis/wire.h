@@ -8,9 +8,10 @@
 #include "redis/link.h"
 #include "redis/login.h"
 #include "redis/outbox.h"
+#include "redis/transport.h"
 
 struct redis_wire {
-    int fd; /* -1: closed */
+    struct redis_transport transport;
     struct redis_inbox inbox;
     struct redis_outbox outbox;
     struct redis_login login;
@@ -28,8 +29,10 @@ int redis_wire_open(struct redis_wire *wire, const struct redis_endpoint *endpoi
 /* Closes, keeps the memory for the next connection. Returns what was in flight. */
 struct redis_link_request *redis_wire_close(struct redis_wire *wire);
 
-/* The socket has become writable for the first time: finds out how connecting ended, and puts the
- * login ahead of all commands. 0 or a negative errno. */
+/* The socket has become writable for the first time: finds out how connecting ended. 0 or a
+ * negative errno. */
+int redis_wire_connected(struct redis_wire *wire, int64_t command_timeout_ms);
+/* Puts the login ahead of all commands. 0 or -ENOMEM. */
 int redis_wire_begin(struct redis_wire *wire, const struct redis_settings *settings);
 /* Queues a command's bytes and its request. 0 or -ENOMEM. */
 int redis_wire_add(struct redis_wire *wire, const struct redis_command *command,

@@ -46,6 +46,8 @@ class Layer:
     calls: tuple = ()           # patterns of symbols that others must not call
 
 
+OPENSSL = (r"(SSL|X509|BIO|ERR|EVP|PEM|ASN1|OPENSSL|GENERAL_NAMES?|[di]2[di])_\w+",)
+
 LAYERS = {
     "base": Layer(),
     "core": Layer(uses=("base",), pure=True),
@@ -55,10 +57,17 @@ LAYERS = {
         headers=frozenset({"libconfig.h"}),
         calls=("config_.*",),
     ),
+    # Nobody is linked with it: redis loads it, and knows its header.
+    "tls": Layer(
+        uses=("base",),
+        headers=frozenset({"openssl/bio.h", "openssl/crypto.h", "openssl/err.h", "openssl/pem.h",
+                           "openssl/ssl.h", "openssl/x509.h", "openssl/x509_vfy.h", "openssl/x509v3.h"}),
+        calls=OPENSSL,
+    ),
     "redis": Layer(
-        uses=("base", "core"),
-        headers=frozenset({"hiredis/hiredis.h", "hiredis/read.h", "systemd/sd-event.h"}),
-        calls=("sd_event_.*", "redisReader.*", "redisFormat.*", "freeReplyObject",
+        uses=("base", "core", "tls"),
+        headers=frozenset({"dlfcn.h", "hiredis/hiredis.h", "hiredis/read.h", "systemd/sd-event.h"}),
+        calls=("dl(open|sym|error)", "sd_event_.*", "redisReader.*", "redisFormat.*", "freeReplyObject",
                "redisFreeCommand", "redisFreeSdsCommand"),
     ),
     "guard": Layer(
@@ -68,7 +77,7 @@ LAYERS = {
         calls=("dl(open|sym|close|error|info|iterate_phdr)", "pthread_.*"),
     ),
     "supervisor": Layer(
-        uses=("base", "core", "ipc", "config", "redis"),
+        uses=("base", "core", "ipc", "config", "redis", "tls"),
         headers=frozenset({"systemd/sd-event.h", "systemd/sd-daemon.h", "systemd/sd-journal.h",
                            "systemd/sd-bus.h", "systemd/sd-id128.h"}),
         plugin_contract=True,
@@ -85,7 +94,7 @@ LAYERS = {
 # exports is looked at before: config_load is ours, every other config_... is libconfig's.
 RESERVED = re.compile(
     r"sd_[a-z]\w*|redis[A-Z]\w*|freeReplyObject|dl(open|sym|close)|pthread_create|scols_\w+"
-    r"|config_\w+")
+    r"|config_\w+|" + OPENSSL[0])
 
 # What core's object files may call outside core and base. Compiler helpers: stack protector, 64-bit
 # division of 32-bit processors, bits counted where no instruction does it, fortified copies, sanitizers,
@@ -105,6 +114,7 @@ SANITIZER_PARTS = re.compile(r"lib(asan|ubsan|gcc_s|m|resolv)\.so\.\d+")
 PROGRAMS = {
     "runtime/supervisor/rotad": {"libsystemd", "libhiredis", "libconfig"},
     "runtime/guard/rota-guard": set(),
+    "runtime/tls/librota-tls.so": {"libssl", "libcrypto"},
     "plugins/exec.so": set(),
     "plugins/prune.so": set(),
 }
@@ -277,11 +287,11 @@ def check_needed(path, expected, sanitized):
     return found
 
 
-def check_plugin_exports(path):
+def check_exports(path, symbol):
     symbols = {s for _, s, _ in nm("-D", "--defined-only", path) if not s.startswith("__odr_asan")}
-    return [f"{path.name}: exports {s}; a plugin exports rota_plugin alone"
-            for s in sorted(symbols - {"rota_plugin"})] + (
-        [] if "rota_plugin" in symbols else [f"{path.name}: does not export rota_plugin"])
+    return [f"{path.name}: exports {s}; it may export {symbol} alone"
+            for s in sorted(symbols - {symbol})] + (
+        [] if symbol in symbols else [f"{path.name}: does not export {symbol}"])
 
 
 def check_programs(build, sanitized):
@@ -293,7 +303,10 @@ def check_programs(build, sanitized):
             continue
         found += check_needed(path, expected, sanitized)
     for path in sorted((build / "plugins").glob("*.so")):
-        found += check_plugin_exports(path)
+        found += check_exports(path, "rota_plugin")
+    module = build / "runtime/tls/librota-tls.so"
+    if module.exists():
+        found += check_exports(module, "rota_tls")
     return found
 
 

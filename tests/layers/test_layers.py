@@ -29,6 +29,9 @@ GOOD_INCLUDES = {
     "runtime/config/value.c": '#include "config/value.h"\n',
     "runtime/redis/link.h": "#include <systemd/sd-event.h>\n",
     "runtime/redis/link.c": '#include <hiredis/hiredis.h>\n#include <sys/socket.h>\n',
+    "runtime/tls/tls.h": "#include <sys/types.h>\n",
+    "runtime/tls/stream.c": '#include "tls/tls.h"\n#include <openssl/ssl.h>\n#include "base/text.h"\n',
+    "runtime/redis/secure.c": '#include "tls/tls.h"\n#include <dlfcn.h>\n',
     "runtime/guard/load.c": '#include <dlfcn.h> /* dlopen */\n#include <rota/plugin.h>\n',
     "runtime/supervisor/main.c": '#include "config/config.h"\n#include "redis/link.h"\n',
     "plugins/exec/exec.c": '#include <rota/plugin.h>\n#include "words.h"\n#include <spawn.h>\n',
@@ -50,6 +53,10 @@ GOOD_INCLUDES = {
     ("runtime/config/x.c", "#include <hiredis/hiredis.h>"),
     ("runtime/redis/x.c", '#include "config/config.h"'),
     ("runtime/redis/x.c", "#include <hiredis/async.h>"),
+    ("runtime/redis/x.c", "#include <openssl/ssl.h>"),
+    ("runtime/supervisor/x.c", "#include <openssl/x509.h>"),
+    ("runtime/tls/x.c", '#include "redis/link.h"'),
+    ("runtime/tls/x.c", "#include <sys/socket.h>\n#include <systemd/sd-event.h>"),
     ("runtime/redis/x.c", "#include <systemd/sd-daemon.h>"),
     ("runtime/guard/x.c", '#include "core/timing.h"'),
     ("runtime/guard/x.c", '#include "supervisor/run.h"'),
@@ -83,6 +90,9 @@ GOOD_CALLS = {
                              "int config_load(void) { return job_new() + config_read(); }",
     "runtime/redis/link.c": "int redisReaderFeed(void), sd_event_add_io(void);"
                             "int link_feed(void) { return redisReaderFeed() + sd_event_add_io(); }",
+    "runtime/tls/stream.c": "int text_new(void), SSL_new(void), d2i_SSL_SESSION(void);"
+                            "int stream_begin(void) { return text_new() + SSL_new() + d2i_SSL_SESSION(); }",
+    "runtime/redis/secure.c": "int dlopen(void); int secure_open(void) { return dlopen(); }",
     "runtime/guard/loader.c": "int dlopen(void), frame_send(void), pthread_create(void);"
                             "int load(void) { return dlopen() + frame_send() + pthread_create(); }",
     "runtime/supervisor/run.c": "int sd_notify(void), config_load(void), link_feed(void);"
@@ -95,9 +105,11 @@ BAD_CALLS = {
     "core": ["malloc", "clock_gettime", "printf", "socket", "frame_send", "link_feed"],
     "ipc": ["job_new", "sd_event_new"],
     "config": ["frame_send", "sd_event_new"],
-    "redis": ["config_load", "redisAsyncCommand", "redisConnect", "sd_notify"],
+    "redis": ["config_load", "redisAsyncCommand", "redisConnect", "sd_notify", "SSL_new"],
+    "tls": ["link_feed", "dlopen", "sd_event_new"],
     "guard": ["job_new", "config_load", "sd_notify"],
-    "supervisor": ["load", "dlopen", "redisReaderFeed", "pthread_create", "config_setting_get_int"],
+    "supervisor": ["load", "dlopen", "redisReaderFeed", "pthread_create", "config_setting_get_int",
+                   "X509_free"],
 }
 
 
@@ -171,10 +183,10 @@ def test_plugin_export_is_reported(tmp_path):
     good = link(tmp_path / "good.so", "const int rota_plugin = 1;", *shared)
     more = link(tmp_path / "more.so", "const int rota_plugin = 1; int helper;", *shared)
     none = link(tmp_path / "none.so", "static int x;", *shared)
-    assert layers.check_plugin_exports(good) == []
-    assert layers.check_plugin_exports(more) == [
-        "more.so: exports helper; a plugin exports rota_plugin alone"]
-    assert layers.check_plugin_exports(none) == ["none.so: does not export rota_plugin"]
+    assert layers.check_exports(good, "rota_plugin") == []
+    assert layers.check_exports(more, "rota_plugin") == [
+        "more.so: exports helper; it may export rota_plugin alone"]
+    assert layers.check_exports(none, "rota_plugin") == ["none.so: does not export rota_plugin"]
 
 
 def test_missing_program_is_reported(tmp_path):

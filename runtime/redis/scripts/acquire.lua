@@ -15,6 +15,8 @@ local function num(x)
   x = tonumber(x or 0)
   return x and x >= 0 and x < 2^53 - 1 and math.floor(x) or 0
 end
+-- A text that somebody has damaged may be of any length, and is to cost nobody a connection: a reply has 64 KiB.
+local function short(x) return string.sub(x or '', 1, 128) end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
@@ -23,7 +25,7 @@ local left = redis.call('PTTL', lock)                       -- -2 absent, -1 no 
 local holder = left ~= -2 and redis.call('GETRANGE', lock, 0, 127) or nil
 local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence', 'done', 'retry', 'delay', 'ttl', 'streak', 'watch',
   'paused', 'manual', 'schedules', 'sights', 'watched', 'v', 'version', 'fingerprint', 'seat_ttl', 'scope')
-local c_turn, c_att, c_tok, c_state = num(c[1]), num(c[2]), c[3] or '', c[4] or ''
+local c_turn, c_att, c_tok, c_state = num(c[1]), num(c[2]), short(c[3]), short(c[4])
 local c_fence, c_done, c_retry = num(c[5]), num(c[6]), num(c[7])
 local c_delay, c_ttl = num(c[8]), num(c[9])
 local streak, c_paused, c_manual = num(c[10]), num(c[12]), c[13] == '1'
@@ -75,7 +77,7 @@ end
 if num(c[17]) > layout then return {'newer', now, num(c[17])} end
 for _, who in ipairs(beyond) do redis.pcall('ZADD', seats, 'XX', int(now + longest), who) end
 local seat = redis.call('ZRANGEBYSCORE', seats, '(' .. int(now), '+inf', 'LIMIT', 0, 1)[1]
-if seat then return {'mismatch', now, 'fleet', 'device', (string.gsub(seat, '^~', ''))} end
+if seat then return {'mismatch', now, 'fleet', 'device', short(string.gsub(seat, '^~', ''))} end
 if version < num(c[18]) then return {'outdated', now, num(c[18])} end
 -- 3. The record lies more than one turn in the server's future: its clock was set back. Then it is void: settled up to
 -- this turn; and up to now, where who asks has to learn of the clock first, so that this costs no turn more.

@@ -8,12 +8,14 @@ local function num(x)
   x = tonumber(x or 0)
   return x and x >= 0 and x < 2^53 and math.floor(x) or 0
 end
+-- As in acquire.lua.
+local function short(x) return string.sub(x or '', 1, 128) end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local left = redis.call('PTTL', lock)
 local holder = left ~= -2 and redis.call('GETRANGE', lock, 0, 127) or nil
 local c = redis.call('HMGET', claim, 'turn', 'attempt', 'token', 'state', 'fence', 'v')
-local c_turn, c_att, c_tok, c_state, c_fence = num(c[1]), num(c[2]), c[3] or '', c[4] or '', num(c[5])
+local c_turn, c_att, c_tok, c_state, c_fence = num(c[1]), num(c[2]), short(c[3]), short(c[4]), num(c[5])
 
 -- A run that was finished, or taken away by an operator, is not brought back by a renewal that comes late.
 if c_tok == token and c_state ~= 'running' then return {'lost', now, 0, c_state} end

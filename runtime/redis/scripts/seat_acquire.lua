@@ -20,13 +20,15 @@ local function num(x)
   x = tonumber(x or 0)
   return x and x >= 0 and x < 2^53 and math.floor(x) or 0
 end
+-- A text that somebody has damaged may be of any length, and is to cost nobody a connection: a reply has 64 KiB.
+local function short(x) return string.sub(x or '', 1, 128) end
 -- The record of a device: ten numbers, three words, the token of its newest attempt. nil: none, or a damaged one.
 local function read(text)
   local f = {string.match(text or '', '^' .. string.rep('(%d+) ', 10) .. '(%S+) (%S+) (%S+) (.*)$')}
   if not f[1] then return nil end
   return {turn = num(f[1]), attempt = num(f[2]), done = num(f[3]), retry = num(f[4]), delay = num(f[5]), started = num(f[6]),
-    ended = num(f[7]), blank = num(f[8]), ask = num(f[9]), flags = num(f[10]), state = f[11], boot = f[12], print = f[13],
-    token = f[14]}
+    ended = num(f[7]), blank = num(f[8]), ask = num(f[9]), flags = num(f[10]), state = short(f[11]), boot = f[12], print = f[13],
+    token = short(f[14])}
 end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -56,7 +58,7 @@ local theirs = c[3] == 'device' and string.sub(c[4] or '', 1, 32) or ''
 local function say(...)
   local answer = {...}
   if theirs ~= '' and theirs ~= fingerprint then
-    answer[#answer + 1], answer[#answer + 2] = theirs, c[5] or ''
+    answer[#answer + 1], answer[#answer + 2] = theirs, short(c[5])
   end
   return answer
 end
@@ -119,7 +121,7 @@ if left > 0 and not mine then return say('held', now, left, r.token, r.turn, 0, 
 -- 6. Seats that ran out without a finish are runs that vanished: failures, for the brake. Their devices may never come back.
 local vanished
 for _, seat in ipairs(over) do
-  if seat ~= token and string.sub(seat, 1, 1) ~= '~' then fails, vanished = fails + 1, seat end
+  if seat ~= token and string.sub(seat, 1, 1) ~= '~' then fails, vanished = fails + 1, short(seat) end
 end
 if #over > 0 then redis.call('ZREMRANGEBYSCORE', seats, '-inf', int(now)) end
 if vanished then

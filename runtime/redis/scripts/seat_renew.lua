@@ -9,13 +9,15 @@ local function num(x)
   x = tonumber(x or 0)
   return x and x >= 0 and x < 2^53 and math.floor(x) or 0
 end
+-- As in acquire.lua.
+local function short(x) return string.sub(x or '', 1, 128) end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local score = num(redis.call('ZSCORE', seats, token))
 local taken = redis.call('ZCOUNT', seats, '(' .. int(now), '+inf')
 -- As in seat_acquire.lua, by place: 1 turn, 2 attempt, 3 done, 11 state, 13 schedule print, 14 token.
 local f = {string.match(redis.call('HGET', devices, device) or '', '^' .. string.rep('(%d+) ', 10) .. '(%S+) (%S+) (%S+) (.*)$')}
-local r_turn, state, r_tok = num(f[1]), f[11] or '', f[14] or ''
+local r_turn, state, r_tok = num(f[1]), short(f[11]), short(f[14])
 -- A try that was given back was one all the same.
 local tries = num(f[2]) + ((state == 'declined' or state == 'unstarted') and 1 or 0)
 local longest = num(redis.call('HGET', claim, 'seat_ttl'))

@@ -3,7 +3,8 @@
  * what the store does goes out as lines of JSON. store_harness.py is its user.
  *
  *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=HOST PORT, more than once;
- * password= username= database= connect= command= min= max= keepalive= idle= (ms) submit ID VERB
+ * password= username= database= connect= command= min= max= keepalive= idle= (ms) tls=MODULE ca=
+ * cert= key= server_name= earliest= (s), which all endpoints have then   submit ID VERB
  * KEY=VALUE... KEY: token turn next ttl attempts fence first attempt outcome covers detail clean
  * schedule fingerprint version scope (device) seats stop lock_key device boot; hello: weight
  * digest names (a comma between two); config_put: digest text, config_get: digest; pause: text for;
@@ -15,6 +16,7 @@
 #include "redis/link.h"
 #include "redis/store.h"
 #include "store_driver_print.h"
+#include "tls/tls.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +144,12 @@ static void on_link(void *context, const struct redis_link_change *change)
     store_driver_text("fault", fault_name(change->fault));
     store_driver_text("reason", change->reason ? change->reason : "");
     store_driver_number("window", change->window_ms);
+    if (change->tls) {
+        store_driver_text("version", change->tls->version);
+        store_driver_text("cipher", change->tls->cipher);
+        store_driver_number("resumed", change->tls->resumed);
+        store_driver_number("expires", change->tls->expires_s);
+    }
     store_driver_number("at", redis_link_now().ms);
     end();
 }
@@ -407,6 +415,25 @@ static struct redis_endpoint endpoint_of(char *text)
     return endpoint;
 }
 
+static bool set_tls(struct redis_tls *tls, const char *option, const char *value)
+{
+    if (strcmp(option, "tls") == 0)
+        tls->module = value;
+    else if (strcmp(option, "ca") == 0)
+        tls->ca = value;
+    else if (strcmp(option, "cert") == 0)
+        tls->cert = value;
+    else if (strcmp(option, "key") == 0)
+        tls->key = value;
+    else if (strcmp(option, "server_name") == 0)
+        tls->name = value;
+    else if (strcmp(option, "earliest") == 0)
+        tls->earliest_s = atoll(value);
+    else
+        return false;
+    return true;
+}
+
 static void set_option(struct redis_settings *settings, struct redis_endpoint *endpoints,
                        char *option)
 {
@@ -435,7 +462,7 @@ static void set_option(struct redis_settings *settings, struct redis_endpoint *e
         settings->keepalive_ms = atoll(value);
     else if (strcmp(option, "idle") == 0)
         settings->idle_timeout_ms = atoll(value);
-    else
+    else if (!set_tls(&settings->tls, option, value))
         abort();
 }
 
@@ -456,6 +483,8 @@ int main(int argc, char **argv)
 
     for (int i = 1; i < argc; i++)
         set_option(&settings, endpoints, argv[i]);
+    for (size_t i = 0; i < settings.endpoint_count; i++)
+        endpoints[i].tls = settings.tls.module != NULL;
     r = sd_event_new(&driver.event);
     if (r < 0)
         return EXIT_FAILURE;

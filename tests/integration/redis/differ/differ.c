@@ -5,7 +5,8 @@
  *   differ SOCKET CLOCK play COMMANDS [SCRIPT OLD NEW]
  *   differ SOCKET CLOCK replay FILE   [SCRIPT OLD NEW]
  *
- * The redis-server at SOCKET runs under the virtual clock in the file CLOCK, and lets be debugged.
+ * The redis-server at SOCKET runs under the virtual clock in the file CLOCK, lets be debugged, and
+ * has the users of test_memory_store.py.
  * COMMANDS are played in sequences that each begin with nothing; ROTA_SEED plays one again. The
  * first sequence that ends differently is shrunk and printed; `replay` takes what was printed. With
  * SCRIPT, the server's script of that name has NEW in the place of OLD: to see that it is found.

@@ -44,7 +44,8 @@ struct sides_fleet {
 };
 
 struct sides {
-    redisContext *redis;
+    redisContext *redis;  /* as the tests' own user, who may do all */
+    redisContext *device; /* as rotad comes, under the rules of conf/redis-acl.example */
     struct virtual_clock *clock;
     char sha1[2][STORE_VERB_COUNT][41]; /* as the server names the scripts; [1]: of seats */
     struct wall now;

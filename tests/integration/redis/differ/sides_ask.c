@@ -163,19 +163,10 @@ static void tell_looks(struct sides *s, size_t job, const struct looks *looks)
 {
     char seats[2 * MEMORY_NAME_SIZE], devices[2 * MEMORY_NAME_SIZE], jobs[2 * MEMORY_NAME_SIZE];
 
-    redisAppendCommand(s->redis, "MSET look:seats %s look:devices %s look:jobs %s",
-                       names_at(memory_seats_table(&s->jobs[job].seats), looks->seats, seats),
-                       names_at(memory_fleet_devices(&s->fleet.fleet), looks->devices, devices),
-                       names_at(memory_fleet_jobs(&s->fleet.fleet), looks->jobs, jobs));
-}
-
-static redisReply *next_reply(struct sides *s)
-{
-    void *reply;
-
-    if (redisGetReply(s->redis, &reply) != REDIS_OK)
-        sides_give_up("the connection to redis-server was lost");
-    return reply;
+    sides_order(s, "MSET look:seats %s look:devices %s look:jobs %s",
+                names_at(memory_seats_table(&s->jobs[job].seats), looks->seats, seats),
+                names_at(memory_fleet_devices(&s->fleet.fleet), looks->devices, devices),
+                names_at(memory_fleet_jobs(&s->fleet.fleet), looks->jobs, jobs));
 }
 
 /* Two jobs share a lock, but not as a lock_key makes them, which names all other keys by it. */
@@ -196,23 +187,22 @@ static redisReply *ask_redis(struct sides *s, const struct question *q, size_t j
 {
     struct redis_codec_command command;
     char own[SIDES_KEY_SIZE], shared[SIDES_KEY_SIZE];
-    bool looking = q->request.verb == STORE_HELLO || q->request.verb == STORE_ACQUIRE;
     bool seats = q->spec.scope == SCOPE_DEVICE && !is_fleets(q->request.verb);
+    redisReply *reply;
 
     if (redis_codec_compose(&q->request, PREFIX, &command) < 0)
         sides_give_up("a command is longer than its limit");
-    if (looking)
+    if (q->request.verb == STORE_HELLO || q->request.verb == STORE_ACQUIRE)
         tell_looks(s, job, looks);
     if (command.script) {
         seats = seats && s->sha1[1][q->request.verb][0];
         command.arguments[1] = s->sha1[seats][q->request.verb];
         share_lock(&command, job, own, shared);
     }
-    redisAppendCommandArgv(s->redis, (int)command.count, command.arguments, command.lengths);
+    reply = sides_take(
+        redisCommandArgv(s->device, (int)command.count, command.arguments, command.lengths));
     redis_codec_done(&command);
-    if (looking)
-        freeReplyObject(next_reply(s));
-    return next_reply(s);
+    return reply;
 }
 
 void sides_ask(struct sides *s, const struct step *step, enum store_verb verb)

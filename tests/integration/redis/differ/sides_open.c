@@ -128,6 +128,15 @@ static void load(struct sides *s, const struct loaded *l, const struct defect *d
     freeReplyObject(reply);
 }
 
+static redisContext *connect_to(const char *socket)
+{
+    redisContext *redis = redisConnectUnix(socket);
+
+    if (!redis || redis->err)
+        sides_give_up("%s: %s", socket, redis ? redis->errstr : "there is no memory left");
+    return redis;
+}
+
 void sides_open(struct sides *s, const char *socket, const char *clock, const struct defect *d)
 {
     int fd = open(clock, O_RDWR | O_CLOEXEC);
@@ -139,9 +148,9 @@ void sides_open(struct sides *s, const char *socket, const char *clock, const st
     close(fd);
     if (s->clock == MAP_FAILED)
         sides_give_up("%s: %m", clock);
-    s->redis = redisConnectUnix(socket);
-    if (!s->redis || s->redis->err)
-        sides_give_up("%s: %s", socket, s->redis ? s->redis->errstr : "there is no memory left");
+    s->device = connect_to(socket);
+    s->redis = connect_to(socket);
+    sides_order(s, "AUTH tests any"); /* redis_server.py */
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         load(s, &scripts[i], d);
     /* What nobody looked at since it expired is there again once the clock is set back. */
@@ -151,5 +160,6 @@ void sides_open(struct sides *s, const char *socket, const char *clock, const st
 void sides_close(struct sides *s)
 {
     redisFree(s->redis);
+    redisFree(s->device);
     munmap(s->clock, sizeof *s->clock);
 }
