@@ -109,5 +109,5 @@ const char *config_fixed_change(const struct config *a, const struct config *b)
         return "device";
     if (a->device_file && !text_same(a->device, b->device))
         return "device_file";
-    return text_same(a->redis.password, b->redis.password) ? NULL : "redis.password_file";
+    return NULL;
 }

@@ -45,7 +45,10 @@ struct redis_config {
     bool configured;                 /* the group `redis` with an address is there */
     struct redis_address *addresses; /* tried in turn */
     size_t address_count;
-    bool tls; /* always false: this version has none */
+    bool tls;                 /* but not to a unix socket */
+    char *tls_ca;             /* or NULL: the system's bundle */
+    char *tls_cert, *tls_key; /* both or neither */
+    char *tls_name;           /* or NULL: the host of the address */
     int database;
     char *username;      /* or NULL */
     char *password;      /* from password_file; or NULL. Wiped by config_free */
@@ -111,6 +114,8 @@ struct config {
     bool fatal; /* a mistake outside any job: nothing can start */
 };
 
+#define CONFIG_WHY_SIZE 320
+
 struct config_source {
     /* -c FILE, with the jobs.d folder beside it; NULL: the system's places (DESIGN section 8). */
     const char *file;
@@ -125,6 +130,13 @@ struct config_source {
     /* No plugin will be loaded: parameters are checked by description files, FILE.description
      * beside FILE.so. */
     bool described;
+    /* Nothing will run by it: a credential of systemd that is out of reach is a warning. */
+    bool only_checks;
+    /* Tries to use the files of redis.tls_ca, tls_cert and tls_key, in this order: each is a path
+     * without links that begins with `root`, or, where that is "", as it is written; or NULL. -1:
+     * they are right; or the place of the one that is wrong, 3 where it is none of them, and a
+     * sentence in `why`. NULL: they are not looked at. */
+    int (*try_tls)(const char *root, const char *const files[3], char why[CONFIG_WHY_SIZE]);
 };
 
 /* Loads and checks all but what needs a probe. 0 and a configuration (which may be fatal or hold

@@ -49,7 +49,8 @@ static bool open_file(struct reading *r, struct parse *ret_parse)
 
     if (!path)
         return false;
-    error = trust_read(path, &(struct trust_rule){ r->root, FILE_BYTES_MAX, false }, &file, why);
+    error = trust_read(path, &(struct trust_rule){ r->root, FILE_BYTES_MAX, TRUST_ANYBODY }, &file,
+                       why);
     if (error == -ENOMEM)
         r->no_memory = true;
     else if (error == -ENOENT)
@@ -304,7 +305,9 @@ int config_load(const struct config_source *source, struct config **ret_config)
 {
     struct reading r = { .root = source->root ? source->root : "",
                          .plugin_dir_default = source->plugin_dir_default,
-                         .device = source->device };
+                         .device = source->device,
+                         .only_checks = source->only_checks,
+                         .try_tls = source->try_tls };
     struct sources sources = { 0 };
 
     r.config = calloc(1, sizeof(*r.config));

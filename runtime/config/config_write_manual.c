@@ -64,6 +64,7 @@ static const char foot[] = ".SH EXAMPLE\n.nf\n"
                            ".SH SEE ALSO\n"
                            ".BR rotad (8),\n"
                            ".BR rota\\-guard (8),\n"
+                           ".BR rota\\-guide (7),\n"
                            ".BR rota\\-plugins (7)\n";
 
 /* No character of a text may be a command of man's. */
@@ -117,6 +118,8 @@ static void put_type(const struct schema_key *k, FILE *out)
             fputs(", letters, digits and ", out);
             put_text(k->only, out);
         }
+        if (k->flags & SCHEMA_SECRET)
+            fputs(" | credential:NAME", out);
         break;
     case SCHEMA_CHOICE:
         put_choices(k, out);
@@ -171,7 +174,7 @@ static void put_default(const struct schema_key *k, FILE *out)
 static void put_key(const struct schema_key *k, bool needs_restart, FILE *out)
 {
     fputs(".TP\n.B ", out);
-    put_text(k->name, out);
+    put_text(schema_name(k), out);
     fputs("\n", out);
     put_text(k->help, out);
     if (k->type != SCHEMA_GROUP) {

@@ -216,7 +216,8 @@ static void settle_file(struct reading *r, int line)
     set_name(r, "unknown");
     if (!path)
         return;
-    error = trust_read(path, &(struct trust_rule){ r->root, FILE_BYTES_MAX, false }, &file, why);
+    error = trust_read(path, &(struct trust_rule){ r->root, FILE_BYTES_MAX, TRUST_ANYBODY }, &file,
+                       why);
     if (error == -ENOMEM)
         r->no_memory = true;
     else if (error == -ENOENT && r->root[0] != '\0')

@@ -90,7 +90,7 @@ void group_print(const struct schema_group *g, const void *base, const char *ind
 
         if (!value_is_set(k, base))
             continue;
-        fprintf(out, "%s%s = ", indent, k->name);
+        fprintf(out, "%s%s = ", indent, schema_name(k));
         value_print(k, base, out);
         fputs(";\n", out);
     }

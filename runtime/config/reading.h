@@ -12,9 +12,12 @@ struct reading {
     const char *plugin_dir_default; /* or NULL */
     bool own_plugin_dir;            /* it counts: no file names another */
     const char *device;             /* config_source.device */
-    const char *file;               /* now being read, as the user would name it */
-    bool main_file;                 /* a mistake outside a job is fatal here */
-    struct job_config *job;         /* now being read, or NULL */
+    bool only_checks;               /* config_source.only_checks */
+    int (*try_tls)(const char *root, const char *const files[3],
+                   char why[CONFIG_WHY_SIZE]); /* config_source's */
+    const char *file;                          /* now being read, as the user would name it */
+    bool main_file;                            /* a mistake outside a job is fatal here */
+    struct job_config *job;                    /* now being read, or NULL */
     bool no_memory;
 };
 

@@ -8,15 +8,17 @@
 
 #define DEST(type, member)                                                                         \
     .offset = offsetof(struct type, member), .size = sizeof(((struct type *)NULL)->member)
-/* Words of the manual page alone: rotad is built without them. */
 #ifdef ROTA_MANUAL
 #define MANUAL(words) (words)
 #else
-#define MANUAL(words) NULL
+#define MANUAL(words)                                                                              \
+    {                                                                                              \
+    }
 #endif
-#define TOP(key) .path = (key), .name = (key)
-#define REDIS(key) .path = "redis." key, .name = (key)
-#define JOB(key) .path = (key), .name = (key)
+#define REDIS_PREFIX "redis."
+#define TOP(key) .path = (key)
+#define REDIS(key) .prefix = sizeof(REDIS_PREFIX) - 1, .path = REDIS_PREFIX key
+#define JOB(key) .path = (key)
 /* What the rarest schedule needs: a February 29 on one weekday comes each 28 years, or after 40;
  * and a day for its zone. */
 #define RETENTION_MAX_MS ((10227 + 14609 + 1) * DAY_MS)
@@ -101,19 +103,44 @@ static const struct schema_key redis_keys[] = {
       .help = MANUAL("Database number (SELECT)."), DEST(redis_config, database) },
     { REDIS("username"), SCHEMA_TEXT, .min = 1, .max = 128, .example = "rota",
       .help = MANUAL("ACL user; goes with password_file."), DEST(redis_config, username) },
-    { REDIS("password_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE, .min = 2, .max = 4095,
+    { REDIS("password_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
       .example = "/etc/rota/redis.password",
       .help = MANUAL(
-          "File with the password on its first line, which only its owner may read (mode 0600)."),
+          "File with the password on its first line, which only its owner may read (mode 0600); or "
+          "a credential that the unit loads (LoadCredential=). It is read again by a reload, and "
+          "when Redis refuses the password."),
       DEST(redis_config, password_file) },
     { REDIS("tls"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "false",
-      .otherwise = MANUAL("false for unix and loopback; must be written for any other address"),
+      .otherwise = MANUAL("true; false where all addresses are unix or loopback"),
       .help =
-          MANUAL("Encrypt. This version cannot yet: false says that all, the password too, goes in "
-                 "the clear."),
+          MANUAL("Encrypt the connection, by TLS 1.2 or 1.3. The server's name is always verified. "
+                 "false: all, the password too, goes in the clear. A unix socket has none."),
       DEST(redis_config, tls) },
+    { REDIS("tls_ca"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
+      .otherwise = MANUAL("the system's bundle"), .example = "/etc/rota/redis-ca.pem",
+      .help = MANUAL("File with the certificates (PEM) of the CAs that the server's may be from."),
+      DEST(redis_config, tls_ca) },
+    { REDIS("tls_cert"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
+      .example = "/etc/rota/client.pem",
+      .help = MANUAL("File with this device's own certificate (PEM), and those between it and its "
+                     "CA, where the "
+                     "server demands one; goes with tls_key. A file that was replaced is read "
+                     "again at the next "
+                     "connection, as are those of tls_ca and tls_key."),
+      DEST(redis_config, tls_cert) },
+    { REDIS("tls_key"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
+      .example = "/etc/rota/client.key",
+      .help =
+          MANUAL("File with the key of tls_cert (PEM, without a passphrase), which only its owner "
+                 "may read (mode 0600)."),
+      DEST(redis_config, tls_key) },
+    { REDIS("tls_name"), SCHEMA_TEXT, .min = 1, .max = 253, .only = "._:-",
+      .otherwise = MANUAL("the host of the address"), .example = "redis.example",
+      .help =
+          MANUAL("Name that the server's certificate must be for, and that is sent to it (SNI)."),
+      DEST(redis_config, tls_name) },
     { REDIS("connect_timeout"), SCHEMA_DURATION, .min = 100, .max = 2 * MINUTE_MS, .def = "10s",
-      .help = MANUAL("For name, connection and login together."),
+      .help = MANUAL("For name, connection, TLS and login together."),
       DEST(redis_config, connect_timeout_ms) },
     { REDIS("command_timeout"), SCHEMA_DURATION, .min = 50, .max = MINUTE_MS, .def = "3s",
       .help = MANUAL("For one reply; then the connection is closed."),
@@ -291,7 +318,7 @@ static const struct schema_key job_keys[] = {
 
 static const struct schema_group groups[SCHEMA_GROUP_COUNT] = {
     [SCHEMA_TOP] = GROUP(top_keys, ""),
-    [SCHEMA_REDIS] = GROUP(redis_keys, "redis."),
+    [SCHEMA_REDIS] = GROUP(redis_keys, REDIS_PREFIX),
     [SCHEMA_JOB] = GROUP(job_keys, ""),
 };
 
@@ -307,7 +334,7 @@ const struct schema_group *schema_group(enum schema_group_id id)
 const struct schema_key *schema_find(const struct schema_group *g, const char *name)
 {
     for (size_t i = 0; i < g->count; i++)
-        if (strcmp(g->keys[i].name, name) == 0)
+        if (strcmp(schema_name(&g->keys[i]), name) == 0)
             return &g->keys[i];
     return NULL;
 }
@@ -318,7 +345,7 @@ const struct schema_key *schema_nearest(const struct schema_group *g, const char
     const char *nearest;
 
     for (size_t i = 0; i < g->count; i++)
-        names[i] = g->keys[i].name;
+        names[i] = schema_name(&g->keys[i]);
     nearest = text_nearest(name, names, g->count);
     return nearest ? schema_find(g, nearest) : NULL;
 }

@@ -28,13 +28,22 @@ enum {
     SCHEMA_ZERO_IS_NONE = 32, /* durations: 0 is printed as nothing */
     SCHEMA_AUTO = 64,         /* durations: "auto" is written for 0, which is below `min` */
     SCHEMA_TABS = 128,        /* texts: a tab means a space, and is kept as one */
+    SCHEMA_SECRET = 256,      /* absolute paths: or credential:NAME */
 };
+
+/* Words of the manual page, which a program of its own writes: rotad is built without them. */
+#ifdef ROTA_MANUAL
+typedef const char *schema_words;
+#else
+typedef struct {
+} schema_words;
+#endif
 
 struct schema_key {
     const char *path; /* as messages name it: "redis.address" */
-    const char *name; /* as the group holds it: "address" */
     enum schema_type type : 8;
-    unsigned flags : 24;
+    unsigned flags : 16;
+    unsigned prefix : 8;   /* bytes of the path before the key's name */
     uint16_t offset, size; /* of the destination in the group's struct */
     int64_t min, max;      /* durations in ms, integers; texts: length in bytes */
     const char *choices;   /* "err|warning" */
@@ -42,9 +51,8 @@ struct schema_key {
                             printable */
     const char *def;     /* the default, without quotes; NULL: none, or by `otherwise` */
     const char *example; /* for messages; NULL: def serves */
-    /* For the manual page, which is written by a program of its own; NULL in rotad. */
-    const char *otherwise; /* the default in words, where it depends */
-    const char *help;      /* one sentence */
+    schema_words otherwise; /* the default, where it depends */
+    schema_words help;      /* one sentence */
 };
 
 enum schema_group_id { SCHEMA_TOP, SCHEMA_REDIS, SCHEMA_JOB, SCHEMA_GROUP_COUNT };
@@ -57,6 +65,12 @@ struct schema_group {
 
 /* More than any group has. */
 #define SCHEMA_KEYS_MAX 32
+
+/* As the group holds it: "address". */
+static inline const char *schema_name(const struct schema_key *k)
+{
+    return k->path + k->prefix;
+}
 
 const struct schema_group *schema_group(enum schema_group_id id);
 /* NULL where there is none. */

@@ -11,6 +11,7 @@
 
 static int check_open(int fd, const struct trust_rule *rule, char why[TRUST_WHY_SIZE])
 {
+    mode_t others = rule->reader == TRUST_CREDENTIAL ? S_IRWXO : S_IRWXG | S_IRWXO;
     struct stat st;
 
     if (fstat(fd, &st) < 0)
@@ -19,7 +20,7 @@ static int check_open(int fd, const struct trust_rule *rule, char why[TRUST_WHY_
         text_copy(why, TRUST_WHY_SIZE, "it is no regular file");
         return -EBADF;
     }
-    if (rule->secret && (st.st_mode & (S_IRWXG | S_IRWXO))) {
+    if (rule->reader != TRUST_ANYBODY && (st.st_mode & others)) {
         text_copy(why, TRUST_WHY_SIZE,
                   "it holds a secret, but others than its owner may read it; chmod it 0600");
         return -EPERM;

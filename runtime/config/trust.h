@@ -16,10 +16,17 @@ struct trust_text {
  * negative errno, and perhaps a sentence in `why`. */
 int trust_find(const char *root, const char *path, char **ret_path, char why[TRUST_WHY_SIZE]);
 
+/* Who may read the file, by its mode. */
+enum trust_reader {
+    TRUST_ANYBODY,
+    TRUST_OWNER,      /* it holds a secret */
+    TRUST_CREDENTIAL, /* too; in systemd's files the group's bits are the limit of an ACL */
+};
+
 struct trust_rule {
     const char *root; /* as trust_find's */
     size_t max;       /* bytes */
-    bool secret;      /* the file's group and others may not even read it */
+    enum trust_reader reader;
 };
 
 /* Reads a regular file whole. 0; or a negative errno and a sentence in `why`. */

@@ -6,6 +6,7 @@
 #include "config/duration.h"
 #include "config/list.h"
 #include "config/params.h"
+#include "config/secret.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -63,9 +64,9 @@ char *value_example(const struct schema_key *k, char *buf, size_t size)
                 k->type == SCHEMA_PARAMS;
 
     if (k->type == SCHEMA_LIST)
-        text_format(buf, size, "%s = [ \"%s\" ]", k->name, value);
+        text_format(buf, size, "%s = [ \"%s\" ]", schema_name(k), value);
     else
-        text_format(buf, size, bare ? "%s = %s" : "%s = \"%s\"", k->name, value);
+        text_format(buf, size, bare ? "%s = %s" : "%s = \"%s\"", schema_name(k), value);
     return buf;
 }
 
@@ -90,6 +91,8 @@ static const char *text_fault(const struct schema_key *k, const char *text)
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
         if ((*p < 0x20 || *p == 0x7f) && !(*p == '\t' && (k->flags & SCHEMA_TABS)))
             return "holds a control character; write it without";
+    if ((k->flags & SCHEMA_SECRET) && secret_is_credential(text))
+        return secret_name_fault(text);
     if ((k->flags & SCHEMA_ABSOLUTE) && text[0] != '/')
         return "is no absolute path; begin it with /";
     return NULL;

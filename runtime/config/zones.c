@@ -167,8 +167,8 @@ static void read_zone(struct reading *r, struct config_zone *z)
 
     if (!zoneinfo || !path)
         return;
-    error =
-        trust_read(path, &(struct trust_rule){ r->root, ZONE_BYTES_MAX, false }, &file, unread.why);
+    error = trust_read(path, &(struct trust_rule){ r->root, ZONE_BYTES_MAX, TRUST_ANYBODY }, &file,
+                       unread.why);
     unread.error = error;
     if (error < 0 && error != -ENOMEM)
         z->why = say_unread(r, zoneinfo, z->name, &unread);

@@ -236,6 +236,35 @@ static void test_print_parses_again(void **state)
                               "lease = \"1h\"; retention = \"1d\"; }; };");
 }
 
+static void test_tls_is_the_default_beyond_this_machine(void **state)
+{
+    static const struct {
+        const char *redis;
+        bool tls;
+    } cases[] = {
+        { "address = \"unix:/r\";", false },
+        { "address = [ \"127.0.0.1:1\", \"[::1]:2\", \"localhost:3\" ];", false },
+        { "address = \"127.0.0.1:1\"; tls = true;", true },
+        { "address = \"192.0.2.1:1\";", true },
+        { "address = [ \"unix:/r\", \"redis.example:1\" ];", true },
+        { "address = \"redis.example:1\"; tls = false;", false },
+    };
+    char text[160];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct config *c, *again;
+
+        snprintf(text, sizeof(text), "prefix = \"a:\"; redis = { %s };", cases[i].redis);
+        c = place_load_text(*state, text);
+        again = print_and_load(*state, c);
+        place_expect(*state, c, "");
+        assert_int_equal(c->redis.tls, cases[i].tls);
+        assert_int_equal(again->redis.tls, cases[i].tls);
+        config_free(c);
+        config_free(again);
+    }
+}
+
 static void test_print_leaves_out_invalid_jobs(void **state)
 {
     struct config *c =
@@ -492,6 +521,7 @@ int main(void)
         TEST(test_fatal_or_invalid),
         TEST(test_param_problem_has_its_line),
         TEST(test_print_parses_again),
+        TEST(test_tls_is_the_default_beyond_this_machine),
         TEST(test_print_leaves_out_invalid_jobs),
         TEST(test_fixed_change),
         TEST(test_a_new_host_name_is_no_change),

@@ -198,11 +198,12 @@ static void test_lock_keys(void **state)
     }
 }
 
-/* But those that need a file or a user, or are only read. */
+/* But those that need a file, a user or TLS, or are only read. */
 static void assert_every_key(const char *printed)
 {
-    static const char *const absent[] = { "device_file", "password_file", "username", "requires",
-                                          "job_user" };
+    static const char *const absent[] = { "device_file", "password_file", "username",
+                                          "requires",    "job_user",      "tls_ca",
+                                          "tls_cert",    "tls_key",       "tls_name" };
 
     for (int id = 0; id < SCHEMA_GROUP_COUNT; id++) {
         const struct schema_group *g = schema_group((enum schema_group_id)id);
@@ -212,8 +213,8 @@ static void assert_every_key(const char *printed)
             bool wanted = true;
 
             for (size_t a = 0; a < COUNT_OF(absent); a++)
-                wanted = wanted && strcmp(g->keys[i].name, absent[a]) != 0;
-            snprintf(key, sizeof(key), "%s = ", g->keys[i].name);
+                wanted = wanted && strcmp(schema_name(&g->keys[i]), absent[a]) != 0;
+            snprintf(key, sizeof(key), "%s = ", schema_name(&g->keys[i]));
             if (wanted && !strstr(printed, key))
                 fail_msg("%s is not printed", g->keys[i].path);
         }

@@ -243,8 +243,8 @@ static void test_a_password_that_is_not_in_the_tree_yet(void **state)
     place_write(p, "etc/rota/password", "");
     assert_int_equal(chmod(place_path(p, "etc/rota/password"), 0600), 0);
     expect_of_tree(p, text,
-                   "error /etc/rota/rotad.conf:2: redis.password_file '/etc/rota/password' has an "
-                   "empty first line\n");
+                   "error /etc/rota/rotad.conf:2: redis.password_file '/etc/rota/password' is not "
+                   "used: it has an empty first line\n");
 }
 
 static void test_print_keeps_the_template(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Files that somebody else could change, that are no files, and secrets. */
+ * Files that somebody else could change, and that are no files. */
 #include "test_config_support.h"
 
 #include <string.h>
@@ -116,94 +116,14 @@ static void test_odd_files(void **state)
     config_free(place_load(*state, "rotad.conf"));
 }
 
-static void expect_password(const struct place *p, const char *problem)
-{
-    char text[1024], expected[1024] = "";
-    struct config *c;
-
-    snprintf(
-        text, sizeof(text),
-        "redis = { address = \"127.0.0.1:6379\"; username = \"rota\"; password_file = \"%s\"; };",
-        place_path(p, "password"));
-    c = place_load_text(p, text);
-    if (problem[0] != '\0')
-        snprintf(expected, sizeof(expected),
-                 "error /rotad.conf:1: redis.password_file '/password' %s\n", problem);
-    place_expect(p, c, expected);
-    assert_int_equal(c->fatal, problem[0] != '\0');
-    assert_int_equal(c->redis.password == NULL, problem[0] != '\0');
-    if (c->redis.password)
-        assert_string_equal(c->redis.password, "s3cret \"x");
-    config_free(c);
-}
-
-static void test_password(void **state)
-{
-    static char large[4097];
-
-    expect_password(*state, "is not used: it cannot be read: No such file or directory");
-    place_write(*state, "password", "s3cret \"x\nsecond line\n");
-    expect_password(
-        *state,
-        "is not used: it holds a secret, but others than its owner may read it; chmod it 0600");
-    assert_int_equal(chmod(place_path(*state, "password"), 0640), 0);
-    expect_password(
-        *state,
-        "is not used: it holds a secret, but others than its owner may read it; chmod it 0600");
-    assert_int_equal(chmod(place_path(*state, "password"), 0400), 0);
-    expect_password(*state, "");
-    assert_int_equal(chmod(place_path(*state, "password"), 0600), 0);
-    place_write(*state, "password", "s3cret \"x");
-    expect_password(*state, "");
-    place_write(*state, "password", "\nx");
-    expect_password(*state, "has an empty first line");
-    place_write(*state, "password", "s3cret \"x\r\n");
-    expect_password(*state, "has a carriage return at the end of its first line, which would be "
-                            "part of the password; write the file with plain line ends");
-    place_write_bytes(*state, "password", "a\0b", 3);
-    expect_password(*state, "holds a NUL byte");
-    memset(large, 'x', sizeof(large));
-    place_write_bytes(*state, "password", large, sizeof(large));
-    expect_password(*state, "is not used: it has 4097 bytes; at most 4096 are read");
-}
-
-static void test_password_is_never_printed(void **state)
-{
-    char text[1024], *printed = NULL;
-    size_t size = 0;
-    struct config *a, *b;
-    FILE *out = open_memstream(&printed, &size);
-
-    assert_non_null(out);
-    place_write(*state, "password", "hunter2");
-    assert_int_equal(chmod(place_path(*state, "password"), 0600), 0);
-    snprintf(text, sizeof(text),
-             "redis = { address = \"127.0.0.1:6379\"; password_file = \"%s\"; };",
-             place_path(*state, "password"));
-    a = place_load_text(*state, text);
-    assert_int_equal(config_print(a, out), 0);
-    assert_int_equal(fclose(out), 0);
-    assert_null(strstr(printed, "hunter2"));
-    place_write(*state, "password", "hunter3");
-    b = place_load_text(*state, text);
-    assert_string_equal(config_fixed_change(a, b), "redis.password_file");
-    free(printed);
-    config_free(a);
-    config_free(b);
-}
-
 #define TEST(function) cmocka_unit_test_setup_teardown(function, place_setup, place_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_writable_by_others),
-        TEST(test_foreign_owner),
-        TEST(test_foreign_plugin),
-        TEST(test_plugin_that_others_could_change),
+        TEST(test_writable_by_others), TEST(test_foreign_owner),
+        TEST(test_foreign_plugin),     TEST(test_plugin_that_others_could_change),
         TEST(test_odd_files),
-        TEST(test_password),
-        TEST(test_password_is_never_printed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
