@@ -3,8 +3,11 @@
 
 #include "base/text.h"
 #include "config/config.h"
+#include "redis/secure.h"
 #include "supervisor/check_jobs.h"
+#include "supervisor/check_online.h"
 #include "supervisor/probe.h"
+#include "supervisor/process.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -199,9 +202,11 @@ static void print_device(const struct config *c)
                c->device);
 }
 
-static int check(struct config *c, const struct config_source *source, const char *file)
+static int check(struct config *c, const struct config_source *source, const char *file,
+                 bool online)
 {
-    int r = probe_all(c, source->root);
+    const char *device = source->device ? source->device : c->device;
+    int status = 0, r = probe_all(c, source->root);
 
     if (r < 0)
         return say_impossible("the plugins cannot be probed", r);
@@ -210,9 +215,17 @@ static int check(struct config *c, const struct config_source *source, const cha
         return say_impossible("the check was given up", r);
     if (!source->device)
         print_device(c);
-    check_jobs_print(c, source->device ? source->device : c->device);
+    check_jobs_print(c, device);
     print_sum(c, file);
-    return end_output(c->problems.errors > 0 ? EX_CONFIG : 0);
+    if (c->problems.errors > 0)
+        status = EX_CONFIG;
+    if (online && status == 0)
+        status = check_online(c, device);
+    else if (online)
+        puts("Redis was not asked: first mend the mistakes");
+    if (status < 0)
+        return say_impossible("Redis cannot be asked", status);
+    return end_output(status);
 }
 
 static int print(struct config *c)
@@ -252,6 +265,19 @@ static bool find_root(const char *named, char ret_root[PATH_MAX])
     return false;
 }
 
+static int try_tls(const char *root, const char *const files[3], char why[CONFIG_WHY_SIZE])
+{
+    struct tls_fault fault;
+    struct redis_tls tls = {
+        .module = process_tls_path(), .ca = files[0], .cert = files[1], .key = files[2]
+    };
+
+    if (redis_secure_check(&tls, root, &fault) >= 0)
+        return -1;
+    text_copy(why, CONFIG_WHY_SIZE, fault.reason);
+    return fault.file == TLS_FILE_NONE ? 3 : (int)fault.file - TLS_FILE_CA;
+}
+
 int check_main(const struct options *o)
 {
     char root[PATH_MAX];
@@ -261,6 +287,8 @@ int check_main(const struct options *o)
         .plugin_dir_default = ROTA_PLUGINDIR,
         .device = o->device,
         .described = o->no_probe || o->root,
+        .only_checks = !o->online,
+        .try_tls = o->mode == MODE_PRINT ? NULL : try_tls,
     };
     struct config *c;
     int r;
@@ -270,7 +298,7 @@ int check_main(const struct options *o)
     r = config_load(&source, &c);
     if (r < 0)
         return say_impossible("the configuration cannot be read", r);
-    r = o->mode == MODE_PRINT ? print(c) : check(c, &source, file_name(o));
+    r = o->mode == MODE_PRINT ? print(c) : check(c, &source, file_name(o), o->online);
     config_free(c);
     return r;
 }

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "supervisor/check_cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -201,12 +202,14 @@ static bool has_zone(const struct config *c)
 
 void check_jobs_print(const struct config *c, const char *device)
 {
+    struct check_cost cost;
     struct timespec ts;
     struct wall now;
     bool any = false;
 
     clock_gettime(CLOCK_REALTIME, &ts);
     now.ms = ts.tv_sec * SECOND_MS + ts.tv_nsec / 1000000;
+    check_cost_begin(&cost, c, now);
     for (size_t i = 0; i < c->job_count; i++) {
         const struct job_config *job = &c->jobs[i];
 
@@ -225,6 +228,9 @@ void check_jobs_print(const struct config *c, const char *device)
         print_overrun(&job->spec.timing);
         print_takeover(c, &job->spec);
         print_round(&job->spec);
+        check_cost_print_job(&cost, job);
         puts("");
     }
+    if (any)
+        check_cost_print_all(&cost);
 }

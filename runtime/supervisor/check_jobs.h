@@ -5,7 +5,7 @@
 #include "config/config.h"
 
 /* `device`: the name that patterns were matched with. To stdout, in the jobs' order: name,
- * schedule, the next three turns in the job's zone by this device's clock, timing, and the takeover
- * time. Invalid jobs are left out. */
+ * schedule, the next three turns in the job's zone by this device's clock, timing, the takeover
+ * time, and what it costs on the wire; then what all cost. Invalid jobs are left out. */
 void check_jobs_print(const struct config *c, const char *device);
 #endif

@@ -161,7 +161,7 @@ static int add_sources(struct manager *m)
 int manager_init(struct manager *m, sd_event *event, struct config *config,
                  const struct options *options)
 {
-    *m = (struct manager){ .event = event, .options = options };
+    *m = (struct manager){ .event = event, .options = options, .clock_watch.fd = -1 };
     manager_port_init(m);
     resolver_init(&m->resolver, event);
     text_copy(m->device, sizeof m->device, config->device);
@@ -195,6 +195,7 @@ void manager_done(struct manager *m)
     words_fault_forget(&m->fault);
     redis_store_free(m->store);
     local_store_free(m->local);
+    wall_clock_done(&m->clock_watch);
     free(m->room);
     resolver_done(&m->resolver);
     health_free(m->health);
@@ -381,8 +382,10 @@ static int swap_generation(struct manager *m, struct config *config)
     }
     g->config = config;
     m->generation = g;
-    if (m->store)
+    if (m->store) {
         (void)manager_introduce(m); /* it has its room already */
+        manager_take_password(m);
+    }
     if (old->users == 0) {
         config_free(old->config);
         free(old);

@@ -15,6 +15,7 @@
 #include "supervisor/probe.h"
 #include "supervisor/resolver.h"
 #include "supervisor/run.h"
+#include "supervisor/wall_clock.h"
 #include "supervisor/words.h"
 #include "supervisor/words_fault.h"
 #include "supervisor/worker_user.h"
@@ -62,6 +63,7 @@ struct manager {
     struct redis_store *store; /* NULL with store = "local", and while there was never a job */
     struct local_store *local; /* with store = "local"; beside Redis for jobs that need it */
     struct resolver resolver;
+    struct wall_clock clock_watch; /* while Redis cannot be used, perhaps by it */
     struct words_fault_link link_words;
     struct words_fault fault; /* of all jobs */
     struct device_job *jobs;  /* in order of name, as in the configuration */
@@ -85,6 +87,7 @@ struct manager {
     bool jobs_missing;   /* and jobs of the configuration may not be there yet */
     bool jobs_new;       /* jobs were added, and may have their first questions still to ask */
     bool status_stale;
+    bool password_missed; /* its file could not be read again; said once an outage */
 };
 
 /* From now on the manager's signals wait until its loop takes them: a SIGHUP at the start must not
@@ -131,6 +134,10 @@ int manager_open_job(struct manager *m, const struct job_spec *spec);
 void manager_close_job(struct manager *m, const struct job_spec *spec);
 /* Says hello from now on, or what has changed in the configuration since. 0 or -ENOMEM. */
 int manager_introduce(struct manager *m);
+/* After a reload: gives the store the configuration's password, and wipes that. Whatever the last
+ * try to connect ended by, TLS's files for instance, may be mended: the next one comes at once.
+ * There must be a store in Redis. */
+void manager_take_password(struct manager *m);
 /* Tells the store when the connection is next needed. */
 void manager_expect(struct manager *m);
 void manager_submit(void *context, struct store_call *call, bool urgent);

@@ -167,6 +167,8 @@ static void report(void *context, struct job *job, const struct report *r)
     m->status_stale = true;
     if (r->kind == REPORT_STATE && r->to == JOB_OFF)
         m->jobs_stale = true;
+    if (r->kind == REPORT_ANSWERED)
+        words_fault_proven(&m->link_words);
     if (r->kind == REPORT_UNANSWERED || r->kind == REPORT_ANSWERED)
         words_fault_report(job, r, job ? &device_job_of(job)->fault : &m->fault, &m->fault);
     else if (r->kind == REPORT_CLOCK_JUMP)

@@ -4,9 +4,12 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "config/fleet_summary.h"
+#include "config/secret.h"
 #include "core/fleet_need.h"
 #include "supervisor/clock.h"
+#include "supervisor/journal.h"
 #include "supervisor/manager.h"
+#include "supervisor/server_settings.h"
 #include "supervisor/words_clock.h"
 #include <errno.h>
 #include <malloc.h>
@@ -49,12 +52,61 @@ static void offer_own_time(struct manager *m)
         fleet_own_time(&m->fleet, now, own);
 }
 
+/* After a rotation the file may have the new password by the time that Redis refuses the old. */
+static void read_password_again(struct manager *m)
+{
+    const char *file = m->generation->config->redis.password_file;
+    char why[TRUST_WHY_SIZE], *password = NULL;
+    int rc;
+
+    if (!file)
+        return;
+    rc = secret_read("", file, &password, why);
+    if (rc >= 0)
+        rc = redis_store_set_password(m->store, password);
+    secret_free(password);
+    if (rc > 0)
+        journal_log(LOG_NOTICE, NULL,
+                    "redis.password_file '%s' has another password now; it is tried", file);
+    if (rc >= 0 || rc == -ENOMEM || m->password_missed)
+        return;
+    m->password_missed = true;
+    journal_log(LOG_ERR, NULL,
+                "redis.password_file '%s' is not used: %s; the password that rotad has is tried on",
+                file, why);
+}
+
+static void clock_was_set(void *context)
+{
+    const struct manager *m = context;
+
+    redis_store_retry(m->store);
+}
+
+/* A certificate that is not valid yet, or that seems to have expired, may be good as soon as the
+ * clock is right. Where the watch cannot be had, the next try comes in its time. */
+static void watch_clock(struct manager *m, bool wanted)
+{
+    bool watched = m->clock_watch.source != NULL;
+
+    if (wanted && !watched)
+        (void)wall_clock_watch(&m->clock_watch, m->event, PRIORITY_STORE, clock_was_set, m);
+    else if (!wanted)
+        wall_clock_done(&m->clock_watch);
+}
+
 static void link_changed(void *context, const struct redis_link_change *change)
 {
     struct manager *m = context;
 
     m->status_stale = true;
     words_fault_link(&m->link_words, change, m->fleet.missed, clock_boot());
+    if (change->state == REDIS_LINK_UP || change->state == REDIS_LINK_WAITING)
+        watch_clock(m, change->fault == FAULT_CLOCK || change->fault == FAULT_OPERATOR);
+    if (change->state == REDIS_LINK_UP)
+        m->password_missed = false;
+    else if (change->state == REDIS_LINK_WAITING && change->fault == FAULT_OPERATOR)
+        read_password_again(m);
     offer_own_time(m);
 }
 
@@ -73,10 +125,17 @@ static void resolve_cancel(void *context, struct redis_lookup *lookup)
     resolver_cancel(&m->resolver);
 }
 
+/* The store has its own. */
+static void forget_password(struct manager *m)
+{
+    struct redis_config *redis = &m->generation->config->redis;
+
+    secret_free(redis->password);
+    redis->password = NULL;
+}
+
 static int open_redis(struct manager *m)
 {
-    const struct config *c = m->generation->config;
-    const struct redis_config *r = &c->redis;
     struct redis_store_env env = { .event = m->event,
                                    .priority = PRIORITY_STORE,
                                    .random = m->port.random,
@@ -85,34 +144,24 @@ static int open_redis(struct manager *m)
                                    .resolve_cancel = resolve_cancel,
                                    .context = m };
     CLEANUP_FREE struct redis_endpoint *endpoints = NULL;
+    struct redis_settings settings;
+    int rc;
 
-    endpoints = calloc(r->address_count, sizeof *endpoints);
+    endpoints = server_settings_fill(m->generation->config, m->device, &settings);
     if (!endpoints)
         return -ENOMEM;
-    for (size_t i = 0; i < r->address_count; i++)
-        endpoints[i] = (struct redis_endpoint){
-            .is_unix = r->addresses[i].kind == ADDRESS_UNIX,
-            .host = r->addresses[i].host,
-            .port = r->addresses[i].port,
-            .text = r->addresses[i].text,
-        };
-    return redis_store_new(
-        &(struct redis_settings){
-            .endpoints = endpoints,
-            .endpoint_count = r->address_count,
-            .prefix = c->prefix,
-            .client_name = m->device,
-            .username = r->username,
-            .password = r->password,
-            .database = r->database,
-            .connect_timeout_ms = r->connect_timeout_ms,
-            .command_timeout_ms = r->command_timeout_ms,
-            .backoff_min_ms = r->backoff_min_ms,
-            .backoff_max_ms = r->backoff_max_ms,
-            .idle_timeout_ms = r->idle_timeout_ms,
-            .keepalive_ms = r->keepalive_ms,
-        },
-        &env, &m->store);
+    rc = redis_store_new(&settings, &env, &m->store);
+    if (rc >= 0)
+        forget_password(m);
+    return rc;
+}
+
+void manager_take_password(struct manager *m)
+{
+    /* Where memory is short, the old one is refused, and the file read again. */
+    (void)redis_store_set_password(m->store, m->generation->config->redis.password);
+    forget_password(m);
+    redis_store_retry(m->store);
 }
 
 /* What reading, probing and the first questions took, which is not needed for the years to come. */

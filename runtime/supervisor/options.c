@@ -18,7 +18,8 @@ enum {
     OPTION_HELP,
     OPTION_ROOT,
     OPTION_DEVICE,
-    OPTION_NO_PROBE
+    OPTION_NO_PROBE,
+    OPTION_ONLINE
 };
 
 static const struct option long_options[] = {
@@ -28,6 +29,7 @@ static const struct option long_options[] = {
     { "root", required_argument, NULL, OPTION_ROOT },
     { "device", required_argument, NULL, OPTION_DEVICE },
     { "no-probe", no_argument, NULL, OPTION_NO_PROBE },
+    { "online", no_argument, NULL, OPTION_ONLINE },
     { "print-config", no_argument, NULL, OPTION_PRINT },
     { "version", no_argument, NULL, OPTION_VERSION },
     { "help", no_argument, NULL, OPTION_HELP },
@@ -37,7 +39,7 @@ static const struct option long_options[] = {
 void options_print_help(FILE *out)
 {
     fputs("rotad [-c FILE] [--runtime-dir DIR]\n"
-          "rotad [-c FILE] [--root DIR] [--device NAME] --check [--no-probe] |\n"
+          "rotad [-c FILE] [--root DIR] [--device NAME] --check [--no-probe] [--online] |\n"
           "      --print-config\n"
           "Runs periodic jobs in turn with the other devices of a fleet.\n"
           "\n"
@@ -47,6 +49,8 @@ void options_print_help(FILE *out)
           "                      $RUNTIME_DIRECTORY goes before it)\n"
           "  --check             read the configuration, probe the plugins, say what is\n"
           "                      wrong and when each job is due; exit 78 on a mistake\n"
+          "  --online            then try each Redis, and write nothing there; exit 69\n"
+          "                      where none can be used, 77 where it refuses the user\n"
           "  --no-probe          load no plugin: check parameters by the descriptions\n"
           "                      that rota-guard --describe has written\n"
           "  --root DIR          look at the tree of another device, as a build host has\n"
@@ -133,6 +137,9 @@ static int take_option(struct options *o, int option, char **argv)
     case OPTION_NO_PROBE:
         o->no_probe = true;
         return 0;
+    case OPTION_ONLINE:
+        o->online = true;
+        return 0;
     case OPTION_CHECK:
         return set_mode(o, MODE_CHECK);
     case OPTION_PRINT:
@@ -169,6 +176,8 @@ static int check_modes(const struct options *o)
               stderr);
     else if (o->no_probe && o->mode == MODE_RUN)
         fputs("rotad: --no-probe goes with --check; write that too\n", stderr);
+    else if (o->online && (o->mode != MODE_CHECK || o->root))
+        fputs("rotad: --online goes with --check, and without --root\n", stderr);
     else
         return 0;
     return EX_USAGE;

@@ -13,6 +13,7 @@ struct options {
     const char *root;        /* --root DIR; or NULL */
     const char *device;      /* --device NAME; or NULL */
     bool no_probe;           /* --no-probe */
+    bool online;             /* --online */
     enum options_mode mode;
     char runtime_dir_first[256]; /* the first folder of $RUNTIME_DIRECTORY where it is a list */
 };

@@ -55,24 +55,29 @@ static int set_attributes(posix_spawnattr_t *attributes)
     return -r;
 }
 
-/* Only what a program needs to be found and to print: no NOTIFY_SOCKET, no
- * CREDENTIALS_DIRECTORY, no LD_*. */
+#define CREDENTIALS "CREDENTIALS_DIRECTORY"
+
+/* Only what a program needs to be found and to print: no NOTIFY_SOCKET, no LD_*; and only rotad
+ * itself, program NULL, finds the credentials. */
 static int spawn_with(const char *program, char *const argv[],
                       const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attributes,
                       pid_t *ret_pid)
 {
-    CLEANUP_FREE char *path = NULL, *lang = NULL;
+    CLEANUP_FREE char *path = NULL, *lang = NULL, *credentials = NULL;
     const char *our_path = getenv("PATH"), *our_lang = getenv("LANG");
+    const char *ours = program ? NULL : getenv(CREDENTIALS);
 
     path = text_print("PATH=%s", our_path && *our_path ? our_path : PATH_DEFAULT);
     lang = text_print("LANG=%s", our_lang && *our_lang ? our_lang : "C.UTF-8");
-    if (!path || !lang)
+    if (ours)
+        credentials = text_print(CREDENTIALS "=%s", ours);
+    if (!path || !lang || (ours && !credentials))
         return -ENOMEM;
-    return -posix_spawn(ret_pid, program, files, attributes, argv,
-                        (char *const[]){ path, lang, NULL });
+    return -posix_spawn(ret_pid, program ? program : "/proc/self/exe", files, attributes, argv,
+                        (char *const[]){ path, lang, credentials, NULL });
 }
 
-/* add() says which descriptors the program gets; theirs is handed to it. */
+/* add() says which descriptors the program gets; theirs is handed to it. program NULL: rotad. */
 static int spawn(const char *program, char *const argv[],
                  int (*add)(posix_spawn_file_actions_t *files, int theirs), int theirs,
                  pid_t *ret_pid)
@@ -154,7 +159,7 @@ static int spawn_self(char *const argv[], int (*add)(posix_spawn_file_actions_t 
     theirs = ends[1];
     if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
         return -errno;
-    r = spawn("/proc/self/exe", argv, add, theirs, ret_pid);
+    r = spawn(NULL, argv, add, theirs, ret_pid);
     if (r == 0)
         *ret_fd = cleanup_take_fd(&ours);
     return r;
@@ -205,28 +210,29 @@ static bool is_installed(const char *folder)
            (realpath(ROTA_SBINDIR, installed) && strcmp(folder, installed) == 0);
 }
 
-/* A rotad elsewhere is one of a build folder, or of a tree that was installed below another root:
- * the guard beside it is the one that belongs to it. */
-static void find_beside(const char *folder, char found[PATH_MAX])
-{
-    static const char *const places[] = { "guard", "libexec" };
+/* What belongs to a rotad: as installed; in a build folder, or in a tree that was installed below
+ * another root, seen from the folder above rotad's. */
+struct part {
+    const char *installed, *built, *below;
+};
 
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (text_format(found, PATH_MAX, "%s/%s/rota-guard", folder, places[i]) &&
-            access(found, X_OK) == 0)
-            return;
-    text_format(found, PATH_MAX, "%s/%s/rota-guard", folder, places[0]);
+/* A rotad elsewhere is one of a build folder, or of a tree below another root: the part beside it
+ * is the one that belongs to it. */
+static void find_beside(const char *folder, const struct part *part, char found[PATH_MAX])
+{
+    if (text_format(found, PATH_MAX, "%s/%s", folder, part->below) && access(found, F_OK) == 0)
+        return;
+    text_format(found, PATH_MAX, "%s/%s", folder, part->built);
 }
 
-const char *process_guard_path(void)
+static const char *find_part(const struct part *part, char found[PATH_MAX])
 {
-    static char found[PATH_MAX];
     char exe[PATH_MAX];
     ssize_t n;
 
     if (found[0])
         return found;
-    text_copy(found, sizeof(found), ROTA_LIBEXECDIR "/rota-guard");
+    text_copy(found, PATH_MAX, part->installed);
     n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
     if (n <= 0)
         return found;
@@ -235,6 +241,24 @@ const char *process_guard_path(void)
     if (is_installed(exe))
         return found;
     cut_name(exe);
-    find_beside(exe, found);
+    find_beside(exe, part, found);
     return found;
+}
+
+const char *process_guard_path(void)
+{
+    static const struct part guard = { ROTA_LIBEXECDIR "/rota-guard", "guard/rota-guard",
+                                       "libexec/rota-guard" };
+    static char found[PATH_MAX];
+
+    return find_part(&guard, found);
+}
+
+const char *process_tls_path(void)
+{
+    static const struct part module = { ROTA_PLUGINDIR "/librota-tls.so", "tls/librota-tls.so",
+                                        "lib/rota/librota-tls.so" };
+    static char found[PATH_MAX];
+
+    return find_part(&module, found);
 }

@@ -36,9 +36,9 @@ static void say_repeat(const struct job *job, const struct report *r, const char
                                       { NULL, NULL } };
 
     if (job)
-        journal_log(LOG_DEBUG, fields, "%s: %s: %s; faults of this kind (%s) so far: %" PRIu64,
-                    name_of(job), verbs[r->verb], why, fault_name(r->fault),
-                    job->fleet->faults[r->fault]);
+        journal_log(LOG_DEBUG, fields,
+                    "%s: Redis (%s): %s; faults of this kind (%s) so far: %" PRIu64, name_of(job),
+                    verbs[r->verb], why, fault_name(r->fault), job->fleet->faults[r->fault]);
     else
         journal_log(LOG_DEBUG, NULL, "%s: %s (%s)", name_of(job), why, fault_name(r->fault));
 }
@@ -63,7 +63,7 @@ static void say_fault(const struct job *job, const struct report *r, struct word
     }
     words_fault_forget(slot);
     slot->text = strdup(why); /* where memory is short, it is said again */
-    journal_log(level_of(r->fault), fields, "%s: %s: %s; it is tried again", name_of(job),
+    journal_log(level_of(r->fault), fields, "%s: Redis (%s): %s; it is tried again", name_of(job),
                 verbs[r->verb], why);
 }
 
@@ -97,6 +97,9 @@ static void say_link_up(struct words_fault_link *w, const char *endpoint, uint64
     if (!w->down)
         return;
     w->down = false;
+    /* A replica lets in whoever may log in. */
+    if (w->fault == FAULT_REPLICA)
+        return;
     units_say_duration(boot_between(w->since, now), after, sizeof after);
     if (missed > w->missed_before)
         journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turn%s missed",
@@ -128,6 +131,12 @@ static void say_link_down(struct words_fault_link *w, const struct redis_link_ch
     w->said |= bit;
 }
 
+void words_fault_proven(struct words_fault_link *w)
+{
+    if (!w->down)
+        w->fault = FAULT_NONE;
+}
+
 void words_fault_link(struct words_fault_link *w, const struct redis_link_change *change,
                       uint64_t missed, struct boot now)
 {
@@ -140,12 +149,12 @@ void words_fault_link(struct words_fault_link *w, const struct redis_link_change
                     change->endpoint);
     if (change->state != REDIS_LINK_WAITING)
         return;
-    if (!w->down) {
-        w->down = true;
+    if (!w->down && (w->fault != FAULT_REPLICA || change->fault != FAULT_REPLICA)) {
         w->said = 0;
         w->since = now;
         w->missed_before = missed;
     }
+    w->down = true;
     w->fault = change->fault;
     text_escape(w->text, sizeof w->text, reason, strlen(reason));
     say_link_down(w, change);

@@ -16,8 +16,9 @@ struct words_fault {
 
 struct words_fault_link {
     bool down;
-    uint32_t said;    /* a bit for each class that this outage has shown */
-    enum fault fault; /* of the last try */
+    uint32_t said; /* a bit for each class that this outage has shown */
+    enum fault
+        fault; /* of the last try that failed; FAULT_NONE: what it tried has answered since */
     struct boot since;
     uint64_t missed_before;
     char text[REDIS_FAULT_REASON_SIZE]; /* of the last try, fit for a line */
@@ -28,6 +29,8 @@ struct words_fault_link {
 void words_fault_report(const struct job *job, const struct report *r, struct words_fault *own,
                         struct words_fault *shared);
 void words_fault_forget(struct words_fault *slot);
+/* The connection has brought an answer, after faults: the server is no replica (any more). */
+void words_fault_proven(struct words_fault_link *w);
 /* The connection's state has changed. `missed`: turns missed so far, of all jobs. */
 void words_fault_link(struct words_fault_link *w, const struct redis_link_change *change,
                       uint64_t missed, struct boot now);

@@ -159,7 +159,6 @@ def test_wrong_password(fleet, tmp_path):
     password.write_text("open sesame\n")
     password.chmod(0o600)
     fleet.client.config_set("requirepass", "sesame")
-    fleet.client.auth("sesame")
     redis = {"address": fleet.redis.address, "password_file": password, "connect_timeout": "300ms",
              "command_timeout": "300ms", "backoff_min": "50ms", "backoff_max": "1s"}
     device = fleet.device(good(fleet), redis=redis).start()
@@ -184,10 +183,10 @@ def test_key_of_a_wrong_type(fleet, kind):
     fleet.client.delete(key)
     fleet.client.lpush(key, "not rota's")
     device = fleet.device(jobs).start()
-    device.wait_line(r"^blocked: acquire: .*WRONGTYPE.*; it is tried again$")
+    device.wait_line(r"^blocked: Redis \(acquire\): .*WRONGTYPE.*; it is tried again$")
     fleet.wait_entry("end", "good")
     # How often it came is counted for those who debug.
-    assert len([line for line in device.lines("^blocked: acquire:") if line.level != "debug"]) == 1
+    assert len([line for line in device.lines(r"^blocked: Redis \(acquire\):") if line.level != "debug"]) == 1
     assert fleet.client.lrange(key, 0, -1) == ["not rota's"]
     assert fleet.entries("", "blocked") == []
 

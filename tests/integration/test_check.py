@@ -168,6 +168,51 @@ def test_a_turn_that_is_never_taken_over(conf):
                      done.stdout, re.M), done.stdout
 
 
+def test_what_each_job_costs(conf):
+    """The numbers are test_cost.c's and test_bytes.py's business."""
+    head = HEAD.replace("unix:/nonexistent/redis.sock", "192.0.2.1:6379")
+    lines = jobs(job("away", more='devices = [ "door-*" ];'),
+                 job("each", every="1d", more='scope = "device"; concurrency = 20;'),
+                 job("long", worst="30m"),
+                 job("lone", more='lock = "none";'),
+                 job("often", every="5m"),
+                 cron_job("seldom", f"0 0 15 {(datetime.date.today().month + 1) % 12 + 1} *"),
+                 job("unused", more="enabled = false;"))
+    done = rotad(conf(lines, head), "--check")
+    assert (done.returncode, done.stderr) == (OK, "")
+    blocks = {block.partition("\n")[0]: block for block in done.stdout.split("\n\n")}
+    costs = {name: re.findall(r"^  cost {6}(.*)$", block, re.M) for name, block in blocks.items()}
+    assert costs["away"] == costs["unused"] == []
+    assert costs["lone"] == costs["seldom"] == ["nothing is asked of Redis in the next 30 days"]
+    number = r"(\d+) questions a turn: (\d+) ([kM])B a month alone, (\d+) kB among 5,000"
+    [often], [long], [each] = ([re.fullmatch(number, line).groups() for line in costs[name]]
+                               for name in ("often", "long", "each"))
+    assert often[0] == "15" and 13 <= int(often[1]) <= 17 and often[2] == "M"
+    assert int(long[0]) > 100 and int(each[0]) == 10_000
+    last = [re.fullmatch("All jobs and hello, over TLS: about " + number.partition(": ")[2], line)
+            for line in done.stdout.splitlines() if line.startswith("All jobs")]
+    assert len(last) == 1 and int(last[0][3]) > int(often[3]) + int(long[3]) + int(each[3])
+
+
+def test_what_costs_much_fits_in_the_line(conf):
+    head = HEAD.replace("unix:/nonexistent/redis.sock", "192.0.2.1:6379") + 'turns = "all";\n'
+    lines = jobs(*(job(f"job{i}", every="1s", worst="100ms") for i in range(300)),
+                 job("long", every="1s", worst="1d"))
+    done = rotad(conf(lines, head), "--check")
+    assert done.returncode == OK, done.stderr
+    assert re.search(r"^All jobs and hello, over TLS: about \d+ GB a month alone, \d+ GB among 5,000$",
+                     done.stdout, re.M), done.stdout[-300:]
+    assert max(len(line) for line in done.stdout.splitlines() if "among 5,000" in line) <= 80
+
+
+def test_no_network_costs_nothing(conf):
+    head = HEAD.replace('redis = {{ address = "unix:/nonexistent/redis.sock"; }};', 'store = "local";')
+    for each in (head, HEAD):
+        done = rotad(conf(jobs(job("often", every="5m")), each), "--check")
+        assert done.returncode == OK
+        assert "cost" not in done.stdout and "hello" not in done.stdout, done.stdout
+
+
 def test_more_mistakes_than_are_shown(conf):
     many = [job(f"job{i}", more="x = 1;") for i in range(1010)]
     done = rotad(conf(jobs(job("slow", every="1m", worst="2m"), *many)), "--check")

@@ -45,7 +45,7 @@ ROWS = [
     Row("WRONGPASS invalid username-password pair or user is disabled.", "operator", True, "is refused"),
     Row("ERR invalid password", "operator", True, "the password is refused"),
     Row("ERR AUTH <password> called without any password configured for the default user.", "operator", True,
-        "leave redis.password_file out"),
+        "write redis.username"),
     Row("ERR Client sent AUTH, but no password is set", "operator", True, "leave redis.password_file out"),
     Row("ERR DB index is out of range", "operator", True, "redis.database"),
     Row("NOPERM this user has no permissions to run the 'evalsha' command", "operator", False, "ACL"),
@@ -60,6 +60,8 @@ ROWS = [
     Row("MOVED 3999 127.0.0.1:6381", "operator", False, "it is a Redis Cluster, which this version does not follow"),
     Row("ASK 3999 127.0.0.1:6381", "operator", False, "it is a Redis Cluster, which this version does not follow"),
     Row("ERR unknown command 'EVALSHA', with args beginning with: 'sesame'", "operator", False, "lacks a command"),
+    Row("ERR Unknown Redis command called from script script: 4f199a85, on @user_script:1.", "operator", False,
+        "lacks a command"),
     Row("ERR Error compiling script (new function): user_script:1: '=' expected", "unknown", False, UNKNOWN),
     Row("ERR something else about sesame", "unknown", False, UNKNOWN),
     Row("SHRUG sesame", "unknown", False, UNKNOWN),
@@ -299,7 +301,7 @@ def never_contention(device):
 
 def said_once(device, fault, verb):
     """One line for people, and the counter's at debug for the repeats."""
-    line, = device.lines(rf"^report: {verb}: .*\((BUSY|OOM|READONLY|NOPERM|SHRUG)\); it is tried again$")
+    line, = device.lines(rf"^report: Redis \({verb}\): .*\((BUSY|OOM|READONLY|NOPERM|SHRUG)\); it is tried again$")
     assert line.level == LOUD[fault]
     assert "sesame" not in device.output()
 
@@ -319,6 +321,27 @@ def test_acquire_is_refused(device, server, fault):
     never_contention(one)
     # Asked by a token that the server refused to know: as if for the first time.
     assert {seen.words[-4] for seen in server.commands("acquire")} == {b"1"}
+
+
+def test_a_replica_is_said_once_though_it_lets_one_in(device, server):
+    server.rule("acquire", error(READONLY), times=4)
+    server.rule("acquire", granted)
+    server.rule("finish", recorded)
+    one = device(server, SHORT).start()
+    one.fleet.wait_entry("end", within=25)
+    one.wait_line(r"^Redis answers again; it was: it is a replica \(READONLY\)$")
+    assert [line.level for line in one.lines("cannot be used: it is a replica")] == ["error"]
+    assert one.lines("answers again after") == []
+
+
+def test_a_replica_is_said_again_once_it_was_none(device, server):
+    server.rule("acquire", error(READONLY), times=2)
+    server.rule("acquire", granted)
+    server.rule("finish", error(READONLY), times=2)
+    server.rule("finish", recorded)
+    one = device(server, SHORT).start()
+    wait_for(lambda: len(one.lines(r"^Redis answers again; it was: it is a replica \(READONLY\)$")) == 2, 25, "both are over")
+    assert [line.level for line in one.lines("cannot be used: it is a replica")] == ["error", "error"]
 
 
 @pytest.mark.parametrize("fault", CLASSES)

@@ -19,7 +19,7 @@ struct row {
     const char *runtime_dir;
     const char *root;
     const char *device;
-    bool no_probe;
+    bool no_probe, online;
     const char *said; /* part of the line on stderr */
 };
 
@@ -41,7 +41,17 @@ static const struct row rows[] = {
     { .args = { "-c", "" }, .result = EX_USAGE, .said = "-c needs a file" },
     { .args = { "--runtime-dir" }, .result = EX_USAGE, .said = "--runtime-dir needs a folder" },
     { .args = { "--chek" }, .result = EX_USAGE, .said = "did you mean '--check'?" },
-    { .args = { "--online" }, .result = EX_USAGE, .said = "there is no option '--online'" },
+    { .args = { "--check", "--online" },
+      .mode = MODE_CHECK,
+      .runtime_dir = "/run/rota",
+      .online = true },
+    { .args = { "--online" }, .result = EX_USAGE, .said = "--online goes with --check" },
+    { .args = { "--online", "--print-config" },
+      .result = EX_USAGE,
+      .said = "--online goes with --check" },
+    { .args = { "--check", "--online", "--root", "tree" },
+      .result = EX_USAGE,
+      .said = "without --root" },
     { .args = { "-x" }, .result = EX_USAGE, .said = "there is no option '-x'" },
     { .args = { "--check=yes" }, .result = EX_USAGE, .said = "'--check=yes' takes no value" },
     { .args = { "a.conf" }, .result = EX_USAGE, .said = "'a.conf' is no option" },
@@ -118,6 +128,7 @@ static void test_each_row(void **state)
             assert_int_equal(o.root == NULL, row->root == NULL);
             assert_int_equal(o.device == NULL, row->device == NULL);
             assert_int_equal(o.no_probe, row->no_probe);
+            assert_int_equal(o.online, row->online);
             assert_string_equal(said, "");
         } else {
             assert_non_null(strstr(said, row->said));
