@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""1,000 jobs in 20 files: READY at once, the probes after it, no CPU while idle, under 1 KiB a job."""
+"""1,000 jobs in 20 files: READY at once, the probes after it, no CPU while idle, under 1 KiB a job. And what TLS costs."""
 import collections
 import contextlib
 import os
 import pathlib
 import shutil
+import ssl
 import time
 
 import pytest
@@ -13,6 +14,7 @@ from fleet import ROTAD, SANITIZED, Fleet, children_of, conf_text, wait_for
 from guard_harness import EXEC, Guard
 from notify import NotifySocket
 from redis_server import RedisServer
+from tls import Authority, TlsServer, redis_by_tls
 
 pytestmark = pytest.mark.skipif(
     SANITIZED, reason="a sanitizer's time and memory are its own; the release build is measured")
@@ -24,6 +26,9 @@ IDLE_SECONDS = 10
 # One may be the watchdog's or hello's.
 IDLE_TICKS_MAX = 1
 IDLE_KIB_MAX = 400
+# With TLS and one CA's file. Two thirds of it are OpenSSL's: relocations, and a table of all that it can do. 3.5 can
+# do more than 3.0.
+TLS_KIB_MAX = 1331 if ssl.OPENSSL_VERSION_INFO < (3, 1) else 1700
 JOB_BYTES_MAX = 1024
 PROBES = 200
 # About 6 on a quiet machine; 1 where each job loads the file anew.
@@ -57,8 +62,7 @@ def write_jobs(device, count):
 
 
 @contextlib.contextmanager
-def a_fleet():
-    server = RedisServer()
+def a_fleet(server):
     try:
         fleet = Fleet(server.start())
         shutil.copy(fleet.plugins / "exec.so", fleet.plugins / "second.so")
@@ -100,9 +104,9 @@ def idle_ticks(pid, seconds):
     return cpu_ticks(pid) - before
 
 
-def measure(count, idle_seconds):
-    with a_fleet() as fleet, NotifySocket(fleet.folder / "notify") as notify:
-        device = fleet.device(None, log_level="info")
+def measure(count, idle_seconds, server=None, **top):
+    with a_fleet(server or RedisServer()) as fleet, NotifySocket(fleet.folder / "notify") as notify:
+        device = fleet.device(None, log_level="info", **top)
         write_jobs(device, count)
         written_back(ROTAD)
         begin, guards = time.monotonic(), set()
@@ -148,6 +152,14 @@ def test_no_cpu_while_idle(many):
 
 def test_few_jobs_are_small(few):
     assert few.dirty_kib < IDLE_KIB_MAX
+
+
+def test_tls_is_affordable():
+    with Authority() as ca:
+        server = TlsServer(ca.issue("127.0.0.1"))
+        by_tls = measure(FEW, 2, server, redis=redis_by_tls(server, ca))
+    print(f"{by_tls.dirty_kib} KiB with TLS")
+    assert by_tls.dirty_kib < TLS_KIB_MAX
 
 
 def test_a_job_is_small(many, few):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A private redis-server: a unix socket in a folder of its own, nothing on disk, ended by its pid."""
+"""A private redis-server: a unix socket in a folder of its own, nothing on disk, ended by its pid.
+
+Whoever comes without a name, as rotad does in most tests, may do there what conf/redis-acl.example gives to a device of
+the fleet `test:`, and nothing else. The tests themselves are another user, who may do all."""
+import os
 import pathlib
 import shutil
 import socket
@@ -12,6 +16,17 @@ import redis
 from clock.virtual_clock import VirtualClock
 
 READY_SECONDS = 10
+# Another server than the machine's: the program's path. Redis 7 and 8 and Valkey 8 are meant to do.
+PROGRAM = os.environ.get("ROTA_REDIS_SERVER", "redis-server")
+ACL_EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "conf" / "redis-acl.example"
+TESTS_USER = "tests"
+
+
+def example_rules(prefix="test:", user="rota"):
+    """The words of the example's user, for another fleet; without the one that is the password."""
+    lines = [line.split() for line in ACL_EXAMPLE.read_text().splitlines()]
+    [words] = [line[2:] for line in lines if line[:2] == ["user", user]]
+    return [word.replace("acme-gw:", prefix) for word in words if not word.startswith("#")]
 
 
 def wait_for(condition, seconds, what, slowest=0.03):
@@ -49,7 +64,8 @@ class RedisServer:
 
     def start(self):
         pathlib.Path(self.socket).unlink(missing_ok=True)
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1",
+        self._write_users()
+        command = [PROGRAM, str(self.folder / "users.conf"), "--port", str(self.port), "--bind", "127.0.0.1",
                    "--unixsocket", self.socket, "--save", "", "--appendonly", "no",
                    "--dir", str(self.folder), "--daemonize", "no", *self.options]
         with open(self.folder / "log", "ab") as log:
@@ -59,19 +75,29 @@ class RedisServer:
         wait_for(self._answers, READY_SECONDS, f"redis-server in {self.folder} answers")
         return self
 
+    def _write_users(self):
+        users = {"default": example_rules(), TESTS_USER: ["on", "~*", "&*", "+@all"]}
+        (self.folder / "users.conf").write_text("".join(
+            f"user {user} {' '.join(rules)} nopass\n" for user, rules in users.items()))
+
+    def allow(self, *rules):
+        """More than the example gives: a key outside of the prefix, for a start."""
+        with self.client() as client:
+            client.execute_command("ACL", "SETUSER", "default", *rules)
+
     def _answers(self):
         assert self.process.poll() is None, (self.folder / "log").read_text()
         try:
             with self.client() as client:
                 client.ping()
-        except redis.AuthenticationError:
-            return True
         except redis.RedisError:
             return False
         return True
 
-    def client(self, **options):
-        return redis.Redis(unix_socket_path=self.socket, decode_responses=True, **options)
+    def client(self, username=TESTS_USER, password="any", **options):
+        """Of the tests' own user, unless another is named."""
+        return redis.Redis(unix_socket_path=self.socket, decode_responses=True, username=username,
+                           password=password, **options)
 
     def open_port(self):
         """Listens on a free port of the loopback as well; it stays over a restart."""

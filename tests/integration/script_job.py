@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One job's scripts under a test's hand, with the arguments that the codec gives them. conftest.py has the fixtures."""
+import redis
+
 from redis_server import wait_for
 from resp import script_body
 
@@ -11,11 +13,18 @@ FOREVER = 2**62
 A, B, C = (f"device-{name}:{name * 32}" for name in "abc")
 
 
+def without_name(client):
+    """To the same server as rotad comes, who may do only what it needs (redis_server.py)."""
+    pool = client.connection_pool
+    return redis.Redis(connection_pool=redis.ConnectionPool(
+        pool.connection_class, **{**pool.connection_kwargs, "username": None, "password": None}))
+
+
 class Job:
     """The scripts with the arguments of one job; a test names those that matter to it."""
 
     def __init__(self, client, name="backup"):
-        self.redis = client
+        self.redis, self.rotad = client, without_name(client)
         for kind in ("lock", "claim", "pause", "history", "seats", "devices", "queue"):
             setattr(self, kind, f"test:{{{name}}}:{kind}")
         self.turn = self.now()
@@ -25,7 +34,7 @@ class Job:
         return seconds * 1000 + micros // 1000
 
     def run(self, script, keys, *arguments):
-        return self.redis.eval(script_body(script), len(keys), *keys, *arguments)
+        return self.rotad.eval(script_body(script), len(keys), *keys, *arguments)
 
     def acquire(self, token=A, turn=None, following=None, ttl=LEASE, attempts=3, seen=0,
                 fresh=LATE, cap=100, first=1, fingerprint="f1", schedule="s1",
@@ -105,11 +114,11 @@ class Seats(Job):
                         KEEP, capacity, device or name_of(token), boot)
 
     def finish(self, token=A, outcome="succeeded", turn=None, attempt=1, covers=0, delay=0, attempts=3,
-               cap=100, detail="", clean=1, version=0, device=None, boot="b1", stop=0):
+               cap=100, detail="", clean=1, version=0, device=None, boot="b1", stop=0, lease=LEASE):
         turn = self.turn if turn is None else turn
         keys = [self.seats, self.claim, self.devices, self.history, self.pause]
         return self.run("seat_finish", keys, token, turn, attempt, outcome, covers, delay, attempts, KEEP,
-                        cap, detail, 5, clean, version, device or name_of(token), boot, stop)
+                        cap, detail, 5, clean, version, device or name_of(token), boot, stop, lease)
 
     def knows(self, *tokens, schedule="s1"):
         """Devices with a past: each has done the turn before the present one."""

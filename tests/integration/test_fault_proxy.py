@@ -13,6 +13,13 @@ from resp import error, message_end, script_body
 
 
 @pytest.fixture
+def redis_server(redis_server):
+    """Where all may do all: nobody here is a device."""
+    redis_server.allow("allkeys", "+@all")
+    return redis_server
+
+
+@pytest.fixture
 def proxy(redis_server):
     with FaultProxy(redis_server.socket, seed=1) as the_proxy:
         yield the_proxy

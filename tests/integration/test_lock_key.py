@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: MIT
 """lock_key: jobs, and programs that have never heard of rota, that share one lock never run at the same time."""
+import pytest
+
 from fleet import ONCE, ONCE_MS, PREFIX, SHORT, now_ms, wait_for
 
 KEY = "shop:{orders}:lock"
 # L = 2.85 s.
 ORDERS = {**SHORT, **ONCE, "worst_case": "1s", "lock_key": KEY}
+
+
+@pytest.fixture(autouse=True)
+def key_is_allowed(redis_server):
+    """As conf/redis-acl.example says of a lock_key that does not begin as the fleet's keys do."""
+    redis_server.allow(f"~{KEY}")
 
 
 def claim(job):

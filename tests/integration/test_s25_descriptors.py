@@ -30,7 +30,6 @@ def test_s25_descriptors_of_a_worker(fleet, tmp_path):
     password.write_text("sesame\n")
     password.chmod(0o600)
     fleet.client.config_set("requirepass", "sesame")
-    fleet.client.auth("sesame")
     jobs = {"list": {**SHORT, **ONCE, "worst_case": "5s", "lease": "10s",
                      **fleet.body("list", LIST)}}
     redis = {"address": fleet.redis.address, "password_file": password,

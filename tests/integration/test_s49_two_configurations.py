@@ -34,6 +34,7 @@ def told(fleet, count):
 
 def test_s49_another_lock_is_found_by_hello_and_one_side_goes_on(fleet):
     """Whoever comes later: the lock that goes first is one of the job's own."""
+    fleet.redis.allow("~test:another")
     fleet.make_due("tick")
     body = fleet.body("tick")
     own = {"tick": {**SHORT, "every": "2s", "splay": "50ms", **body}}
@@ -58,6 +59,7 @@ def test_s49_another_lock_is_found_by_hello_and_one_side_goes_on(fleet):
 
 
 def test_what_a_lone_device_had_before_it_was_edited_is_not_anothers(fleet):
+    fleet.redis.allow("~test:another")
     fleet.make_due("tick")
     fast = {**SHORT, "every": "1s", "splay": "50ms", **fleet.body("tick")}
     device = fleet.device({"tick": fast}).start()

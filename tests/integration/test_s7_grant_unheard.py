@@ -26,7 +26,7 @@ def test_s7_the_same_token_is_repeated(proxy, fleet):
     # Nothing was started on a grant that nobody heard.
     assert len(fleet.entries("begin")) == 1
     started, = device.lines("^report: started")
-    assert started.at >= device.lines("^report: acquire")[-1].at
+    assert started.at >= device.lines(r"^report: Redis \(acquire\)")[-1].at
     assert [(entry["outcome"], entry["attempt"]) for entry in fleet.wait_history("report")] == [
         ("succeeded", "1")]
 

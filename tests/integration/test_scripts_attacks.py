@@ -108,7 +108,7 @@ def test_a_lock_of_another_program_is_not_cut(job, holder):
 
 
 def test_a_lock_that_is_shared_is_not_cut_for_another_jobs_token(job):
-    job.lock = "shared"
+    job.lock = "test:{shared}:lock"
     orphan(job, A)
     assert job.acquire(B)[2] > YEAR - 5000
 

@@ -105,6 +105,7 @@ def test_a_pause_and_its_end(drive, redis_server):
 
 @pytest.mark.parametrize("lock_key,tag", [("shared", "shared"), ("our:{db}:lock", "db")])
 def test_a_lock_of_another_name(drive, redis_server, lock_key, tag):
+    redis_server.allow(f"~{lock_key}")
     driver = drive(redis_server.address)
     with redis_server.client() as client:
         turn = make_known(client)

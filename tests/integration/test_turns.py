@@ -8,6 +8,7 @@ import time
 import pytest
 
 from fleet import SANITIZED, SHORT, wait_for
+from redis_server import TESTS_USER
 
 FLEET = "test:{_fleet}"
 # By the first key that a script is given, and how many there are.
@@ -22,9 +23,9 @@ class Wire:
         self.seen = []
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(redis.address.removeprefix("unix:"))
-        self.socket.sendall(b"MONITOR\r\n")
+        self.socket.sendall(f"AUTH {TESTS_USER} any\r\nMONITOR\r\n".encode())
         self.lines = self.socket.makefile("rb")
-        assert self.lines.readline() == b"+OK\r\n"
+        assert self.lines.readline() + self.lines.readline() == b"+OK\r\n+OK\r\n"
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 
