@@ -29,6 +29,8 @@ install(CODE "
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/conf/jobs.d
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rota/examples
   FILES_MATCHING PATTERN "*.conf")
+install(FILES ${PROJECT_SOURCE_DIR}/conf/redis-acl.example
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rota/examples)
 
 configure_file(${PROJECT_SOURCE_DIR}/systemd/rotad.service.in ${PROJECT_BINARY_DIR}/rotad.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rotad.service DESTINATION lib/systemd/system)

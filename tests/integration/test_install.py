@@ -30,9 +30,12 @@ def installed(tmp_path_factory):
 def test_each_thing_is_in_its_place(installed):
     for name in ("usr/sbin/rotad", "usr/libexec/rota-guard", "usr/lib/rota/exec.so",
                  "usr/lib/rota/exec.description", "usr/lib/rota/prune.so", "usr/lib/rota/prune.description",
+                 "usr/lib/rota/librota-tls.so",
                  "usr/include/rota/plugin.h", "usr/lib/pkgconfig/rota.pc",
                  "usr/lib/systemd/system/rotad.service", "usr/share/man/man8/rotad.8",
-                 "usr/share/man/man8/rota-guard.8", "usr/share/man/man7/rota-plugins.7", "usr/share/man/man5/rotad.conf.5",
+                 "usr/share/man/man8/rota-guard.8", "usr/share/man/man7/rota-plugins.7", "usr/share/man/man7/rota-guide.7",
+                 "usr/share/man/man5/rotad.conf.5",
+                 "usr/share/doc/rota/security.md", "usr/share/doc/rota/examples/redis-acl.example",
                  "etc/rota/rotad.conf"):
         assert (installed / name).is_file(), name
     assert list((installed / "etc/rota/jobs.d").iterdir()) == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from redis_server import wait_for
+from tls import Authority
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
@@ -34,7 +35,7 @@ KINDS = {
     "crashed": rf"{AT}flaky: crashed after {TOOK}.*, {TURN}",
     "declined": rf"{AT}{JOB}: declined after {TOOK}.*, {TURN}",
     "taken over": rf"{AT}{JOB}: taken over from {DEVICE}, which stopped renewing {TOOK} ago; attempt [23] of 3$",
-    "late": rf"{AT}{JOB}: \w+: the answer came too late to be used; it is tried again$",
+    "late": rf"{AT}{JOB}: Redis \(\w+\): the answer came too late to be used; it is tried again$",
     "lease over": rf"{AT}{JOB}: taken over from {DEVICE}, whose lease has run out; attempt [23] of 3$",
     "ready": rf"{AT}3 jobs; ready as {DEVICE}$",
     "device": rf"{AT}(?!{JOB}:)\S.*$",
@@ -261,6 +262,16 @@ def test_readme_configuration_is_good(tmp_path):
     status, out = check(file)
     assert status == 0, out
     assert "nightly_report" in out
+
+
+def test_readme_settings_for_a_network_are_good(tmp_path):
+    file, password = tmp_path / "rotad.conf", tmp_path / "redis.password"
+    password.touch(mode=0o600)
+    password.write_text("sesame\n")
+    with Authority() as authority:
+        (tmp_path / "redis-ca.pem").write_bytes(authority.file.read_bytes())
+    file.write_text('prefix = "acme-gw:";\n' + readme_block("network").replace("/etc/rota", str(tmp_path)))
+    assert check(file) == (0, f"{file}: no jobs yet, all good\n")
 
 
 def test_shipped_configuration_is_good_and_has_no_job():
