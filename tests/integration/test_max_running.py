@@ -26,7 +26,7 @@ def test_one_device_one_after_the_other(fleet):
 
 
 def test_two_devices_none_twice(fleet):
-    jobs = jobs_of(fleet, "sleep 0.3")
+    jobs = {job: {**body, "worst_case": "3s"} for job, body in jobs_of(fleet, "sleep 0.3").items()}
     for _ in range(2):
         fleet.device(jobs, max_running=1).start()
     wait_all(fleet)
