@@ -291,7 +291,7 @@ def measure_held(link):
     """{what: bytes} of a lease that is renewed, and of a connection on which nothing is said."""
     fleet, commands, packets = link.fleet, link.commands, link.packets
     fleet.make_due("held")
-    job = {**SHORT, "worst_case": "30s", "lease": "9s", **ONCE, **fleet.body("held", "sleep 7")}
+    job = {**SHORT, "worst_case": "30s", "lease": "9s", **ONCE, **fleet.body("held", "sleep 8")}
     # 9 s / 3 + 2 x 1 s + 1 s <= 9 s - 0.3 s - 0.25 s
     device = link.device("held", job, idle_timeout="7d", keepalive="10s", command_timeout="1s",
                          connect_timeout="1s").start()
