@@ -7,6 +7,7 @@ include(CheckPIESupported)
 
 option(ROTA_WERROR "Treat compiler warnings as errors" OFF)
 option(ROTA_FAULT_POINTS "Let tests end the programs between any two steps (never shipped)" OFF)
+option(ROTA_FUZZ "Build the fuzz targets, and none of the programs; by clang alone" OFF)
 set(ROTA_SANITIZE "" CACHE STRING "Sanitizers, separated by commas: address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -55,7 +56,7 @@ rota_probe_compile(
   -Wmissing-declarations -Wold-style-definition -Wvla -Wundef -Wformat=2 -Wpointer-arith -Wcast-qual
   -Wwrite-strings -Wimplicit-fallthrough -Wlogical-op -Wduplicated-cond
   -Wduplicated-branches -Wnull-dereference -Wdate-time -Walloca -Wfloat-equal
-  -ffunction-sections -fdata-sections -fno-common -fno-strict-overflow
+  -ffunction-sections -fdata-sections -fno-common -fno-strict-overflow -fno-semantic-interposition
   # assert() names files as the tree does, wherever it was built
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fstack-protector-strong -fstack-clash-protection
@@ -76,6 +77,21 @@ string(FIND "${${flags}}" "-Os" at)
 if(NOT at EQUAL -1)
   set(ROTA_SMALL ON)
   rota_probe_compile(-Oz -fno-caller-saves)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    # Few functions of a library are called from so many places that a stub for each (PLT) is shorter than
+    # calls through its address, which is bound at the start all the same.
+    rota_probe_compile(-fno-plt)
+  endif()
+endif()
+
+# Where small is asked for, a program (ROTA_AS_ONE) is compiled as one when it is linked: what no file alone can
+# know of the others is a thirtieth of it. All else is linked from the same objects, without.
+if(ROTA_SMALL AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT ROTA_SANITIZE)
+  set(whole $<BOOL:$<TARGET_PROPERTY:ROTA_AS_ONE>>)
+  target_compile_options(rota_flags INTERFACE -flto -ffat-lto-objects -fipa-pta)
+  # The tables are left out as below: each function brings its own flags along, but for these.
+  target_link_options(rota_flags INTERFACE
+    "$<IF:${whole},-flto;-flto-partition=one;-fno-asynchronous-unwind-tables;-fno-unwind-tables,-fno-lto>")
 endif()
 
 if(ROTA_WERROR)
@@ -86,9 +102,15 @@ if(ROTA_FAULT_POINTS)
   target_compile_definitions(rota_flags INTERFACE ROTA_FAULT_POINTS)
 endif()
 
+if(ROTA_FUZZ)
+  # What was reached guides the fuzzer.
+  target_compile_options(rota_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 if(ROTA_SANITIZE)
+  # A sum that does not fit is a find, which -fno-strict-overflow hides.
   target_compile_options(rota_flags INTERFACE
-    -fsanitize=${ROTA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${ROTA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -fstrict-overflow)
   target_link_options(rota_flags INTERFACE -fsanitize=${ROTA_SANITIZE})
 else()
   # Fortified string functions need an optimising compiler, and hide faults from the sanitizers.

@@ -158,7 +158,8 @@ def test_demonstration_has_the_golden_shape_and_leaves_nothing(quickstart):
     (["run", "--for=99999999999999999h"], "which is no time; write 60s, 2m or 1h30m"),
     (["run", "--quick"], 'run does not know "--quick"'),
     (["test", "--most"], 'test does not know "--most"'),
-    (["go"], 'there is no command "go"; write run or test'),
+    (["fuzz", "nothing"], 'there is no fuzz target "nothing"; write one of address'),
+    (["go"], 'there is no command "go"; write run, test or fuzz'),
 ])
 def test_a_wrong_command_line_says_what_to_write(quickstart, words, said):
     process = quickstart(*words)
@@ -215,11 +216,35 @@ ctest() {
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
+@pytest.mark.parametrize("words, there, installed", [
+    ("no", False, False), ("yes", False, True), ("yes", True, False)])
+def test_rust_is_installed_for_all_tests_alone(words, there, installed):
+    script = """. "$1"; with_long=$2 there=$3
+need() { echo "$@"; exit 0; }
+command() { if [ "$2" = rustc ]; then [ "$there" = True ]; else builtin command "$@"; fi; }
+run_tests"""
+    done = subprocess.run(["bash", "-c", script, "test", QUICKSTART, words, str(there)], text=True, timeout=20,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert "python3-pytest" in done.stdout.split() and ("rustc" in done.stdout.split()) == installed
+
+
 def test_what_is_played_beside_the_rest_is_counted_and_shown(tmp_path):
     done = by_fake_ctest(tmp_path, 'begin_sim ci asan; run_units ci; end_sim; echo "$passed $failed"')
     assert done.stdout.splitlines() == [
-        "simulator of build/ci build/asan, beside all that follows", "unit tests of build/ci",
-        "simulator: 7 passed, 1 failed", "1 tests failed out of 4", "67 1"]
+        "simulator and fuzzers beside all that follows: build/ci build/asan", "unit tests of build/ci",
+        "simulator and fuzzers: 7 passed, 1 failed", "1 tests failed out of 4", "67 1"]
+
+
+def test_fuzzers_are_played_beside_the_rest_too(tmp_path):
+    done = by_fake_ctest(tmp_path, """ctest() {
+    mkdir -p build/fuzz/Testing/Temporary
+    printf 'fuzz.%s\n' 'a: 100 executions, 20/s, no find' 'b: 9 executions, 9/s, a find' >build/fuzz/Testing/Temporary/LastTest.log
+    [[ $* = *' -L fuzz'* ]] && echo '1 tests failed out of 2'
+}
+begin_sim fuzz; end_sim; echo "$passed $failed" """)
+    assert done.stdout.splitlines() == [
+        "simulator and fuzzers beside all that follows: build/fuzz", "simulator and fuzzers: 1 passed, 1 failed",
+        "1 tests failed out of 2", "fuzzers: 109 executions of 2 targets, 1 with a find", "1 1"]
 
 
 def test_a_simulator_that_is_killed_has_failed(tmp_path):
@@ -270,7 +295,9 @@ def test_readme_settings_for_a_network_are_good(tmp_path):
     password.write_text("sesame\n")
     with Authority() as authority:
         (tmp_path / "redis-ca.pem").write_bytes(authority.file.read_bytes())
-    file.write_text('prefix = "acme-gw:";\n' + readme_block("network").replace("/etc/rota", str(tmp_path)))
+    # Its name is no matter of this machine's id, which a bare one does not have.
+    file.write_text('device = "gate-1";\nprefix = "acme-gw:";\n' +
+                    readme_block("network").replace("/etc/rota", str(tmp_path)))
     assert check(file) == (0, f"{file}: no jobs yet, all good\n")
 
 
