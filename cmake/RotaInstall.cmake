@@ -2,6 +2,14 @@
 # What is installed besides the programs and plugins, each of which its own folder installs.
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rota.pc.in ${PROJECT_BINARY_DIR}/rota.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rota.pc DESTINATION lib/pkgconfig)
+# find_package(rota) of who writes plugins; it finds the rest from where it lies.
+include(CMakePackageConfigHelpers)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rota-config.cmake.in
+  ${PROJECT_BINARY_DIR}/rota-config.cmake INSTALL_DESTINATION lib/cmake/rota
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBEXECDIR NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rota-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/rota-config.cmake ${PROJECT_BINARY_DIR}/rota-config-version.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/rota-plugin.map DESTINATION lib/cmake/rota)
 install(FILES ${PROJECT_SOURCE_DIR}/plugins/include/rota/plugin.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rota)
 
