@@ -108,24 +108,18 @@ static size_t plain_bytes(const unsigned char *src, size_t src_len)
     return is_disguise(value) ? 0 : length;
 }
 
-char *text_escape(char *dst, size_t size, const char *src, size_t src_len)
+size_t text_escape_part(char *dst, size_t size, const char *src, size_t src_len)
 {
-    static const char hex[] = "0123456789abcdef", more[] = "...";
-    const unsigned char *from = (const unsigned char *)src;
-    size_t used = 0, cut_at = 0;
+    static const char hex[] = "0123456789abcdef";
+    size_t used = 0, taken = 0;
 
-    if (size == 0)
-        return dst;
-    while (src_len > 0) {
-        size_t plain = plain_bytes(from, src_len);
+    while (taken < src_len) {
+        const unsigned char *from = (const unsigned char *)src + taken;
+        size_t plain = plain_bytes(from, src_len - taken);
         size_t need = plain > 0 ? plain : 4;
 
-        if (used + sizeof(more) <= size)
-            cut_at = used;
-        if (used + need >= size) {
-            text_copy(dst + cut_at, size - cut_at, more);
-            return dst;
-        }
+        if (used + need >= size)
+            break;
         if (plain > 0) {
             memcpy(dst + used, from, plain);
         } else {
@@ -135,11 +129,32 @@ char *text_escape(char *dst, size_t size, const char *src, size_t src_len)
             plain = 1;
         }
         used += need;
-        from += plain;
-        src_len -= plain;
+        taken += plain;
     }
-    dst[used] = '\0';
+    if (size > 0)
+        dst[used] = '\0';
+    return taken;
+}
+
+char *text_escape(char *dst, size_t size, const char *src, size_t src_len)
+{
+    static const char more[] = "...";
+    size_t length;
+
+    if (size == 0 || text_escape_part(dst, size, src, src_len) == src_len)
+        return dst;
+    text_escape_part(dst, size < sizeof(more) ? 1 : size - strlen(more), src, src_len);
+    length = strlen(dst);
+    text_copy(dst + length, size - length, more);
     return dst;
+}
+
+const char *text_skip_level(const char *line, int *level)
+{
+    if (line[0] != '<' || line[1] < '0' || line[1] > '7' || line[2] != '>')
+        return line;
+    *level = line[1] - '0';
+    return line + 3;
 }
 
 /* Longer words are no keys of ours, and get no suggestion. */

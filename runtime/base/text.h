@@ -19,6 +19,12 @@ bool text_format(char *dst, size_t size, const char *format, ...)
 /* Makes text that came from elsewhere fit for a terminal and a log line: control characters,
  * escapes and bytes that are no UTF-8 become \xNN; a cut text ends in "...". Returns dst. */
 char *text_escape(char *dst, size_t size, const char *src, size_t src_len);
+/* The same without the "...": as many whole characters and escapes as fit. Returns how many bytes
+ * of `src` they are. */
+size_t text_escape_part(char *dst, size_t size, const char *src, size_t src_len);
+/* The line behind a prefix "<0>" ... "<7>", which goes to *level as a number of syslog.h; without
+ * one the line itself, and *level stays. */
+const char *text_skip_level(const char *line, int *level);
 /* The candidate nearest to `word`, if it is near enough to be a slip (edit distance at most a third
  * of the length, at most 3); else NULL. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,10 +26,15 @@ struct process {
     uint64_t started; /* clock ticks since boot: with the pid it names one process for ever */
 };
 
+/* Any number will do: it spares work, no more. */
+#define GROUPS_KNOWN 64
+
 struct snapshot {
     struct process *list;
     size_t count, room;
     const struct tree *tree;
+    int signo;
+    pid_t killed_groups[GROUPS_KNOWN]; /* a group's number stands at its own place, or not at all */
 };
 
 static void snapshot_done(struct snapshot *s)
@@ -144,33 +150,63 @@ static enum kinship settle(const struct snapshot *s, struct process *p)
     return kinship;
 }
 
-static void send_signal(const struct process *p, int signo)
+/* A process whose first thread has ended looks dead, while others of its threads run on. */
+static bool is_live(const struct process *p)
 {
-    CLEANUP_CLOSE int fd = pidfd_open(p->pid, 0);
+    return p->state != 'Z' || p->threads > 1;
+}
+
+/* Where a group that was killed in this walk is noted. */
+static pid_t *note_of(struct snapshot *s, pid_t group)
+{
+    return &s->killed_groups[(unsigned)group % GROUPS_KNOWN];
+}
+
+/* The kernel kills a group in one step, and a fork in it cannot slip out, while a walk can run
+ * after one that forks and exits again and again. A guard and a worker begin sessions, so no
+ * stranger is in a group of theirs. */
+static void kill_group(struct snapshot *s, pid_t group)
+{
+    if (group <= 1 || group == getpgrp() || group == *note_of(s, group))
+        return;
+    kill(-group, SIGKILL);
+    *note_of(s, group) = group;
+}
+
+/* Of the dead the group may live; once a walk will do: where thousands of them are in one group,
+ * the kernel would go through all of them for each. */
+static bool is_of_use(struct snapshot *s, const struct process *p)
+{
+    return is_live(p) || (s->signo == SIGKILL && p->group != *note_of(s, p->group));
+}
+
+static void send_signal(struct snapshot *s, const struct process *p)
+{
+    CLEANUP_CLOSE int fd = -1;
     struct process now = { 0 };
 
+    if (!is_of_use(s, p))
+        return;
+    fd = pidfd_open(p->pid, 0);
     /* An old kernel, a container that refuses unknown calls, no descriptor left: the bare number
      * is better than nothing. */
     if (fd < 0) {
         if (errno != ESRCH)
-            kill(p->pid, signo);
+            kill(p->pid, s->signo);
         return;
     }
     if (read_process(p->pid, &now) < 0 || now.started != p->started)
         return;
-    /* The kernel kills a group in one step, and a fork in it cannot slip out, while a walk can run
-     * after one that forks and exits again and again. A guard and a worker begin
-     * sessions, so no stranger is in a group of theirs. */
-    if (signo == SIGKILL && now.group > 1 && now.group != getpgrp())
-        kill(-now.group, SIGKILL);
-    if (pidfd_send_signal(fd, signo, NULL, 0) < 0 && errno != ESRCH)
-        kill(p->pid, signo);
+    if (s->signo == SIGKILL)
+        kill_group(s, now.group);
+    if (pidfd_send_signal(fd, s->signo, NULL, 0) < 0 && errno != ESRCH)
+        kill(p->pid, s->signo);
 }
 
 /* While the walk goes: /proc lists numbers upwards, so a parent mostly stands in the list before
  * its children. What is ours is hit at once, not after the walk: a process that forks and exits
  * again and again would be gone by then. */
-static void signal_early(struct snapshot *s, struct process *p, int signo)
+static void signal_early(struct snapshot *s, struct process *p)
 {
     const struct process *parent;
 
@@ -181,13 +217,13 @@ static void signal_early(struct snapshot *s, struct process *p, int signo)
         if (parent && parent->kinship == KIN_OURS)
             p->kinship = KIN_OURS;
     }
-    if (p->kinship == KIN_OURS && signo != 0)
-        send_signal(p, signo);
+    if (p->kinship == KIN_OURS && s->signo != 0)
+        send_signal(s, p);
 }
 
 /* Where memory ends half-way the part that was read is used: killing some of the tree gives memory
  * back. */
-static int walk(struct snapshot *s, int signo)
+static int walk(struct snapshot *s)
 {
     struct dirent *entry;
     struct process p = { 0 };
@@ -204,24 +240,18 @@ static int walk(struct snapshot *s, int signo)
             continue; /* its children have another parent now */
         if (snapshot_add(s, &p) < 0)
             break;
-        signal_early(s, &s->list[s->count - 1], signo);
+        signal_early(s, &s->list[s->count - 1]);
     }
     closedir(proc);
     return 0;
 }
 
-/* A process whose first thread has ended looks dead, while others of its threads run on. */
-static bool is_live(const struct process *p)
-{
-    return p->state != 'Z' || p->threads > 1;
-}
-
 int tree_signal(const struct tree *t, int signo)
 {
-    __attribute__((cleanup(snapshot_done))) struct snapshot s = { .tree = t };
+    __attribute__((cleanup(snapshot_done))) struct snapshot s = { .tree = t, .signo = signo };
     int live = 0, r;
 
-    r = walk(&s, signo);
+    r = walk(&s);
     if (r < 0)
         return r;
     if (s.count > 0)
@@ -233,7 +263,7 @@ int tree_signal(const struct tree *t, int signo)
         if (p->pid == t->root || settle(&s, p) != KIN_OURS)
             continue;
         if (!early && signo != 0)
-            send_signal(p, signo);
+            send_signal(&s, p);
         if (!is_live(p))
             continue;
         live++;
@@ -243,27 +273,50 @@ int tree_signal(const struct tree *t, int signo)
     return live;
 }
 
-/* All three descriptors at once, as where a process is signalled; this one is its own example. */
-int tree_check(void)
+/* Whether /proc is there, and calls us by our number: with that of another pid namespace a walk
+ * would hit strangers. */
+static bool knows_us(void)
 {
-    CLEANUP_CLOSE int fd = pidfd_open(getpid(), 0);
-    struct process self = { 0 };
-    DIR *proc;
-    int r;
+    char ours[16], theirs[16];
+    ssize_t n = readlink("/proc/self", theirs, sizeof(theirs));
+    int length = snprintf(ours, sizeof(ours), "%d", getpid());
 
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return -errno;
-    proc = opendir("/proc");
-    if (!proc)
-        return -errno;
-    r = read_process(getpid(), &self);
-    closedir(proc);
+    return n == length && memcmp(ours, theirs, (size_t)n) == 0;
+}
+
+/* Whom /proc shows the first process, which is another's, it shows all. Of a process that was not
+ * looked up before, the kernel would have to set up the files, which each run would pay for. */
+int tree_check(bool traceable, const char **ret_why)
+{
+    /* Three descriptors at once, as where a process is signalled. */
+    CLEANUP_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP_CLOSE int second = proc < 0 ? -1 : fcntl(proc, F_DUPFD_CLOEXEC, 0);
+    const char *seen = traceable ? "/proc/self" : "/proc/1/stat";
+    CLEANUP_CLOSE int third = second < 0 ? -1 : open(seen, O_PATH | O_CLOEXEC);
+    int r = third < 0 ? -errno : 0;
+
+    if (!knows_us()) {
+        *ret_why = "/proc is not mounted, or is that of another pid namespace";
+        return -ENOENT;
+    }
+    if (r == -ENOENT || r == -EPERM)
+        *ret_why = "/proc hides from rotad the processes of its jobs (hidepid, or ProtectProc= of "
+                   "its unit); switch that off, or add rotad's user to the group of the mount's "
+                   "gid=";
+    else if (r < 0)
+        *ret_why = strerror(-r);
     return r;
+}
+
+/* With the signal that it was stopped at, but for the one that tells a tracer of an exec. */
+static void let_go(pid_t pid, int signo)
+{
+    ptrace(PTRACE_DETACH, pid, NULL, signo == SIGTRAP ? 0L : (long)signo);
 }
 
 int tree_reap(struct tree_death *ret_death)
 {
-    int status;
+    int status = 0;
     pid_t pid;
 
     do
@@ -273,6 +326,10 @@ int tree_reap(struct tree_death *ret_death)
         return -errno;
     if (pid == 0)
         return 0;
+    if (WIFSTOPPED(status)) {
+        let_go(pid, WSTOPSIG(status));
+        pid = 0;
+    }
     *ret_death = (struct tree_death){ .pid = pid, .status = status };
     return 1;
 }

@@ -25,15 +25,19 @@ struct tree {
  * cannot be read. Where the kernel or a container refuses pidfds the number alone has to do. */
 int tree_signal(const struct tree *t, int signo);
 
-/* Whether tree_signal() has what it needs: /proc, and free descriptors. 0 or -errno. */
-int tree_check(void);
+/* Whether tree_signal() has what it needs: a /proc of our numbers that shows us what we start, and
+ * free descriptors. `traceable`: all that we start is our own user's and may be traced by it, so
+ * that it is shown to us in any case. 0; else -errno and what is wrong, for people. */
+int tree_check(bool traceable, const char **ret_why);
 
 struct tree_death {
-    pid_t pid;
+    pid_t pid;  /* 0: nobody */
     int status; /* of waitpid() */
 };
 
 /* Takes one dead child of this process, if there is one. 1 and *ret_death; 0: children live, none
- * is dead; -ECHILD: there is none. */
+ * is dead; -ECHILD: there is none. A child can make its parent trace it, unasked, and then stops
+ * for it: such a one is let go, and told as a death of nobody, pid 0. Both may come without end:
+ * who asks again and again counts. */
 int tree_reap(struct tree_death *ret_death);
 #endif

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/secure.h"
 #include "base/cleanup.h"
+#include "base/library.h"
 #include "base/text.h"
-#include "base/trust.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What dlopen() says of it names the file that is missing: the module, or OpenSSL's library. */
-static int refuse(const char *error, struct tls_fault *ret_fault)
+/* `why` names the file that is missing: the module, or OpenSSL's library. */
+static int refuse(const char *why, struct tls_fault *ret_fault)
 {
     ret_fault->kind = TLS_FAULT_OPERATOR;
     ret_fault->file = TLS_FILE_NONE;
     text_format(ret_fault->reason, sizeof ret_fault->reason,
                 "TLS is not to be had: %.160s; install all of rota, and libssl3 (from Debian 13 on "
                 "libssl3t64)",
-                error ? error : "librota-tls.so is of another version");
+                why);
     return -EPROTO;
 }
 
@@ -32,62 +30,73 @@ static int distrust(const char *why, struct tls_fault *ret_fault)
     return -EPROTO;
 }
 
-/* dlopen() waits at a FIFO for who writes, and of a file that is cut off it touches what is not
- * there, which ends this process. A whole one ends with the table of its sections. */
-static const char *find_damage(const char *path)
+/* Of a file that is cut off the loader touches what is not there, which ends this process. A whole
+ * one ends with the table of its sections. */
+static bool is_whole(int fd)
 {
-    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ElfW(Ehdr) head;
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return NULL;
-    if (!S_ISREG(st.st_mode))
-        return "is no regular file";
-    if (pread(fd, &head, sizeof head, 0) == sizeof head &&
-        (uint64_t)st.st_size < head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize)
-        return "is not whole; install all of rota again";
-    return NULL;
+    return pread(fd, &head, sizeof head, 0) != sizeof head || fstat(fd, &st) < 0 ||
+           (uint64_t)st.st_size >= head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
 }
 
-/* Whoever may replace the module may do all that rotad may. Its file and folder are looked at;
- * above them stands rotad's own program, too. Then whether it can be loaded at all. */
-static int trust_module(const char *path, struct tls_fault *ret_fault)
+/* Whoever may replace the module may do all that rotad may. */
+static int find_module(const char *path, struct trust_place *ret_place, struct tls_fault *ret_fault)
 {
-    CLEANUP_FREE char *resolved = realpath(path, NULL);
-    char why[TRUST_WHY_SIZE] = "", *name, *folder;
-    const char *damage;
+    struct trust_place place = { 0 };
+    char why[TLS_REASON_SIZE] = "";
+    CLEANUP_CLOSE int fd = -1;
+    int r = trust_walk("", path, &place, why);
 
-    name = resolved ? strrchr(resolved, '/') : NULL;
-    if (!name)
-        return 0; /* dlopen() says what is wrong */
-    *name = '\0';
-    folder = strrchr(resolved, '/');
-    *name = '/';
-    if (trust_check_below(resolved, folder ? (size_t)(folder - resolved) : 0, why) != -EPERM) {
-        damage = find_damage(resolved);
-        if (!damage)
-            return 0;
-        text_format(why, sizeof why, "'%s' %s", resolved, damage);
+    if (r == 0)
+        r = trust_open(&place, &fd, why);
+    if (r == 0 && is_whole(fd)) {
+        *ret_place = place;
+        return 0;
     }
-    return distrust(why, ret_fault);
+    if (r == 0)
+        text_format(why, sizeof why, "'%s' is not whole; install all of rota again", place.path);
+    else if (r == -EBADF)
+        text_format(why, sizeof why, "'%s' is no regular file", place.path);
+    trust_done(&place);
+    if (why[0] != '\0')
+        return distrust(why, ret_fault);
+    text_format(why, sizeof why, "%s: %s", path, strerror(-r));
+    return refuse(why, ret_fault);
+}
+
+/* NULL: *ret_fault. */
+static const struct tls_module *load_module(const char *path, struct tls_fault *ret_fault)
+{
+    struct trust_place place = { 0 };
+    const struct tls_module *module;
+    char why[LIBRARY_WHY_SIZE] = "";
+    void *library;
+    int r = find_module(path, &place, ret_fault);
+
+    if (r < 0)
+        return NULL;
+    /* Never unloaded: OpenSSL does not like that. */
+    r = library_open(&place, &library, why);
+    trust_done(&place);
+    module = r == 0 ? dlsym(library, TLS_SYMBOL) : NULL;
+    if (module && module->interface == TLS_INTERFACE)
+        return module;
+    if (r == 0)
+        text_copy(why, sizeof why, "librota-tls.so is of another version");
+    refuse(why, ret_fault);
+    return NULL;
 }
 
 static int open_module(const struct redis_tls *tls, const char *root, size_t endpoints,
                        struct redis_secure *ret, struct tls_fault *ret_fault)
 {
     struct tls_files files = { .ca = tls->ca, .cert = tls->cert, .key = tls->key, .root = root };
-    const struct tls_module *module;
-    void *library;
-    int r = trust_module(tls->module, ret_fault);
+    const struct tls_module *module = load_module(tls->module, ret_fault);
 
-    if (r < 0)
-        return r;
-    /* Never unloaded: OpenSSL does not like that. */
-    library = dlopen(tls->module, RTLD_NOW | RTLD_LOCAL);
-    module = library ? dlsym(library, TLS_SYMBOL) : NULL;
-    if (!module || module->interface != TLS_INTERFACE)
-        return refuse(dlerror(), ret_fault);
+    if (!module)
+        return -EPROTO;
     ret->tls = module->open(&files, endpoints, ret_fault);
     if (!ret->tls)
         return -EPROTO;

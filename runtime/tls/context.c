@@ -48,10 +48,24 @@ static int no_passphrase(char *buffer, int size, int writing, void *context)
     return -1;
 }
 
-/* How many are whole before the one that is not; *ret_damaged: there is such a one. */
-static int count_whole(const char *path, bool *ret_damaged)
+/* OpenSSL opens files by their names: this one is that of a descriptor, of which each opening
+ * begins at the start again. */
+struct fd_name {
+    char text[32];
+};
+
+static struct fd_name name_of(int fd)
 {
-    BIO *bio = BIO_new_file(path, "r");
+    struct fd_name name;
+
+    text_format(name.text, sizeof name.text, "/proc/self/fd/%d", fd);
+    return name;
+}
+
+/* How many are whole before the one that is not; *ret_damaged: there is such a one. */
+static int count_whole(int fd, bool *ret_damaged)
+{
+    BIO *bio = BIO_new_file(name_of(fd).text, "r");
     X509 *certificate = NULL;
     int count = 0;
 
@@ -65,13 +79,13 @@ static int count_whole(const char *path, bool *ret_damaged)
     return count;
 }
 
-static int refuse_certificates(const struct files *files, enum tls_file file,
+static int refuse_certificates(const struct files *files, enum tls_file file, int fd,
                                struct tls_fault *ret_fault)
 {
     char why[TLS_REASON_SIZE] = "it holds no certificate in PEM form";
     unsigned long error = ERR_peek_last_error();
     bool damaged;
-    int whole = count_whole(files->path[file], &damaged);
+    int whole = count_whole(fd, &damaged);
 
     if (damaged)
         text_format(why, sizeof why, "certificate %d of it cannot be read", whole + 1);
@@ -80,21 +94,17 @@ static int refuse_certificates(const struct files *files, enum tls_file file,
     return files_refuse(files, file, why, ret_fault);
 }
 
-static int read_ca(struct tls *tls, SSL_CTX *ctx, struct tls_fault *ret_fault)
+static int read_ca(struct tls *tls, int fd, SSL_CTX *ctx, struct tls_fault *ret_fault)
 {
-    const struct files *files = &tls->files;
-
-    if (SSL_CTX_load_verify_file(ctx, files->path[TLS_FILE_CA]) != 1)
-        return refuse_certificates(files, TLS_FILE_CA, ret_fault);
+    if (SSL_CTX_load_verify_file(ctx, name_of(fd).text) != 1)
+        return refuse_certificates(&tls->files, TLS_FILE_CA, fd, ret_fault);
     return 0;
 }
 
-static int read_cert(struct tls *tls, SSL_CTX *ctx, struct tls_fault *ret_fault)
+static int read_cert(struct tls *tls, int fd, SSL_CTX *ctx, struct tls_fault *ret_fault)
 {
-    const struct files *files = &tls->files;
-
-    if (SSL_CTX_use_certificate_chain_file(ctx, files->path[TLS_FILE_CERT]) != 1)
-        return refuse_certificates(files, TLS_FILE_CERT, ret_fault);
+    if (SSL_CTX_use_certificate_chain_file(ctx, name_of(fd).text) != 1)
+        return refuse_certificates(&tls->files, TLS_FILE_CERT, fd, ret_fault);
     return 0;
 }
 
@@ -117,15 +127,12 @@ static int use_key(struct tls *tls, SSL_CTX *ctx, EVP_PKEY *key, struct tls_faul
     return files_refuse(files, TLS_FILE_KEY, why, ret_fault);
 }
 
-static int read_key(struct tls *tls, SSL_CTX *ctx, struct tls_fault *ret_fault)
+static int read_key(struct tls *tls, int fd, SSL_CTX *ctx, struct tls_fault *ret_fault)
 {
-    CLEANUP_CLOSE int fd = -1;
     EVP_PKEY *key;
     BIO *bio;
-    int r = files_open_key(&tls->files, &fd, ret_fault);
+    int r;
 
-    if (r < 0)
-        return r;
     /* From now on a core of this process would hold it. */
     (void)prctl(PR_SET_DUMPABLE, 0);
     bio = BIO_new_fd(fd, BIO_NOCLOSE);
@@ -142,7 +149,7 @@ static int read_key(struct tls *tls, SSL_CTX *ctx, struct tls_fault *ret_fault)
 
 static int read_files(struct tls *tls, SSL_CTX *ctx, struct tls_fault *ret_fault)
 {
-    static int (*const read[FILES_END])(struct tls *, SSL_CTX *, struct tls_fault *) = {
+    static int (*const read[FILES_END])(struct tls *, int, SSL_CTX *, struct tls_fault *) = {
         [TLS_FILE_CA] = read_ca, [TLS_FILE_CERT] = read_cert, [TLS_FILE_KEY] = read_key
     };
     int r = 0;
@@ -151,11 +158,13 @@ static int read_files(struct tls *tls, SSL_CTX *ctx, struct tls_fault *ret_fault
         /* Folder and file need not be there: the words for an unknown CA say so. */
         (void)SSL_CTX_set_default_verify_paths(ctx);
     for (enum tls_file f = TLS_FILE_CA; f < FILES_END && r == 0; f++) {
+        CLEANUP_CLOSE int fd = -1;
+
         if (!tls->files.path[f])
             continue;
-        r = files_trust(&tls->files, f, ret_fault);
+        r = files_open(&tls->files, f, &fd, ret_fault);
         if (r == 0)
-            r = read[f](tls, ctx, ret_fault);
+            r = read[f](tls, fd, ctx, ret_fault);
     }
     return r;
 }

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "base/trust.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <openssl/err.h>
 #include <openssl/x509.h>
 #include <string.h>
@@ -137,34 +137,43 @@ bool files_same(const struct files_stamp *a, const struct files_stamp *b)
            a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-int files_trust(const struct files *files, enum tls_file file, struct tls_fault *ret_fault)
+/* A key is of no use to us if others may read it. */
+static int check_reader(const struct files *files, int fd, struct tls_fault *ret_fault)
 {
-    CLEANUP_FREE char *resolved = NULL;
-    char *path = files->path[file], why[TRUST_WHY_SIZE] = "";
-    int r = files->root_length > 0 ? trust_check_below(path, files->root_length, why)
-                                   : trust_resolve(path, &resolved, why);
-
-    if (r < 0)
-        return files_refuse(files, file, why[0] ? why : strerror(-r), ret_fault);
-    return 0;
-}
-
-/* By a descriptor: the mode that counts is that of what is read. */
-int files_open_key(const struct files *files, int *ret_fd, struct tls_fault *ret_fault)
-{
-    CLEANUP_CLOSE int fd =
-        open(files->path[TLS_FILE_KEY], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     /* In systemd's files the group's bits are the limit of an ACL. */
     mode_t others = files->credential[TLS_FILE_KEY] ? S_IRWXO : S_IRWXG | S_IRWXO;
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fstat(fd, &st) < 0)
         return files_refuse(files, TLS_FILE_KEY, strerror(errno), ret_fault);
     if (st.st_mode & others)
         return files_refuse(files, TLS_FILE_KEY,
                             "it holds a secret, but others than its owner may read it; chmod it "
                             "0600",
                             ret_fault);
+    return 0;
+}
+
+int files_open(const struct files *files, enum tls_file file, int *ret_fd,
+               struct tls_fault *ret_fault)
+{
+    const char *path = files->path[file];
+    struct trust_place place = { 0 };
+    char why[TRUST_WHY_SIZE] = "", root[PATH_MAX];
+    CLEANUP_CLOSE int fd = -1;
+    int r;
+
+    text_format(root, sizeof root, "%.*s", (int)files->root_length, path);
+    r = trust_walk(root, path + files->root_length, &place, why);
+    if (r >= 0)
+        r = trust_open(&place, &fd, why);
+    trust_done(&place);
+    if (r == -EBADF)
+        text_copy(why, sizeof why, "it is no regular file");
+    if (r < 0)
+        return files_refuse(files, file, why[0] ? why : strerror(-r), ret_fault);
+    if (file == TLS_FILE_KEY && check_reader(files, fd, ret_fault) < 0)
+        return -EPROTO;
     *ret_fd = cleanup_take_fd(&fd);
     return 0;
 }

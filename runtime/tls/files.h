@@ -32,10 +32,10 @@ void files_done(struct files *files);
 int files_stamp(const struct files *files, struct files_stamp ret_now[FILES_END],
                 struct tls_fault *ret_fault);
 bool files_same(const struct files_stamp *a, const struct files_stamp *b);
-/* 0 or -EPROTO. */
-int files_trust(const struct files *files, enum tls_file file, struct tls_fault *ret_fault);
-/* Opens the key, if nobody else may read it: 0 and *ret_fd, the caller's; or -EPROTO. */
-int files_open_key(const struct files *files, int *ret_fd, struct tls_fault *ret_fault);
+/* Opens a file that is given, if nobody else can replace it and, the key, nobody else may read it:
+ * 0 and *ret_fd, the caller's; or -EPROTO. */
+int files_open(const struct files *files, enum tls_file file, int *ret_fd,
+               struct tls_fault *ret_fault);
 /* Says why a file is not used, and empties OpenSSL's queue. Returns -EPROTO. */
 int files_refuse(const struct files *files, enum tls_file file, const char *why,
                  struct tls_fault *ret_fault);

@@ -545,7 +545,7 @@ def test_a_module_that_cannot_be_used(drive, ca, tmp_path):
     text.write_text("no program")
     with Pipe(1) as pipe:
         for module, why in (
-                (missing, f"{missing}: cannot open shared object file: No such file or directory"),
+                (missing, f"{missing}: No such file or directory"),
                 (lacking, "libssl.so.4: cannot open shared object file: No such file or directory"),
                 (text, f"{text}: file too short"),
                 (newer, "librota-tls.so is of another version")):

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """TLS: what rotad loads for it is nobody else's, and never so much that all else has to wait."""
 import os
+import pathlib
 import shutil
+import subprocess
+import tempfile
 
 import pytest
 
+from fleet import ROTAD
 from store_harness import SECONDS
 from tls import MODULE, Authority, TlsServer
 from test_tls import refusal
@@ -59,6 +63,35 @@ def test_a_module_that_others_can_change_is_not_loaded(drive, server, ca, module
         named.symlink_to(module)
     assert refusal(drive, server.tls_port, ca, tls=named) == (
         "operator", f"TLS is not to be had: '{wrong}' can be changed by {who}; chmod it go-w")
+
+
+def test_a_link_that_others_can_change_is_not_followed(drive, server, ca, module, tmp_path):
+    """To the module, and to a file: what it leads to is nobody else's, but another could stand there next."""
+    (tmp_path / "ca.pem").symlink_to(ca.file)
+    (tmp_path / "module.so").symlink_to(module)
+    assert serves(drive, server, tmp_path / "ca.pem", tmp_path / "module.so")
+    tmp_path.chmod(0o777)
+    wrong = f"'{tmp_path}' can be changed by everybody; chmod it go-w"
+    assert refusal(drive, server.tls_port, ca, tls=tmp_path / "module.so") == (
+        "operator", f"TLS is not to be had: {wrong}")
+    assert refusal(drive, server.tls_port, ca, ca=tmp_path / "ca.pem") == (
+        "operator", f"redis.tls_ca '{tmp_path / 'ca.pem'}' is not used: {wrong}")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+def test_a_closed_working_directory_is_no_hindrance(tmp_path):
+    """Who becomes rotad's user is often still in root's own folder."""
+    as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    if subprocess.run([*as_nobody, "ls", ROTAD, MODULE], capture_output=True, check=False).returncode != 0:
+        pytest.skip("the programs lie where other users cannot reach them, as below /root")
+    tmp_path.chmod(0o700)
+    with tempfile.TemporaryDirectory() as open_folder:
+        os.chmod(open_folder, 0o755)
+        conf = pathlib.Path(open_folder) / "rotad.conf"
+        conf.write_text('prefix = "x:"; redis = { address = "127.0.0.1:1"; tls = true; };\n')
+        checked = subprocess.run([*as_nobody, ROTAD, "-c", conf, "--check"], cwd=tmp_path, capture_output=True, text=True,
+                                 timeout=30, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")

@@ -104,6 +104,59 @@ static void test_escape(void **state)
     assert_string_equal(buf, "a\\x00b");
 }
 
+/* As much as fits, and how much that is. */
+static void test_escape_part(void **state)
+{
+    static const struct {
+        const char *src;
+        size_t size, taken;
+        const char *text;
+    } cases[] = {
+        { "plain", 64, 5, "plain" },    { "plain", 6, 5, "plain" },
+        { "plain", 5, 4, "plai" },      { "plain", 1, 0, "" },
+        { "a\nb", 6, 2, "a\\x0a" },     { "a\nb", 5, 1, "a" },
+        { "a\xe2\x82\xac", 4, 1, "a" }, { "a\xe2\x82\xac", 5, 4, "a\xe2\x82\xac" },
+    };
+    char buf[64];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        memset(buf, 'x', sizeof(buf));
+        assert_int_equal(text_escape_part(buf, cases[i].size, cases[i].src, strlen(cases[i].src)),
+                         cases[i].taken);
+        assert_string_equal(buf, cases[i].text);
+    }
+    assert_int_equal(text_escape_part(NULL, 0, "x", 1), 0);
+}
+
+static void test_skip_level(void **state)
+{
+    static const struct {
+        const char *line, *rest;
+        int level;
+    } cases[] = {
+        { "<3>disk full", "disk full", 3 },
+        { "<0>", "", 0 },
+        { "<7><3>x", "<3>x", 7 },
+        { "<8>x", "<8>x", 6 },
+        { "<12>x", "<12>x", 6 },
+        { "<3", "<3", 6 },
+        { " <3>x", " <3>x", 6 },
+        { "", "", 6 },
+        { "<", "<", 6 },
+        { "</>x", "</>x", 6 },
+        { "<b>x", "<b>x", 6 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        int level = 6;
+
+        assert_string_equal(text_skip_level(cases[i].line, &level), cases[i].rest);
+        assert_int_equal(level, cases[i].level);
+    }
+}
+
 static void test_escape_any_bytes(void **state)
 {
     struct unit_random random = unit_random_begin();
@@ -214,6 +267,8 @@ int main(void)
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_escape),
+        cmocka_unit_test(test_escape_part),
+        cmocka_unit_test(test_skip_level),
         cmocka_unit_test(test_escape_any_bytes),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_job_name),
