@@ -7,6 +7,7 @@
  * (--check, reload) is: no problem of level error at all. */
 #ifndef ROTA_CONFIG_CONFIG_H
 #define ROTA_CONFIG_CONFIG_H
+#include "base/limits.h"
 #include "base/param.h"
 #include "core/spec.h"
 #include <stdbool.h>
@@ -65,6 +66,25 @@ struct fleet_config {
     bool turns_all;     /* every device asks for each turn, whatever the fleet's size */
 };
 
+/* As whom a job runs, looked up when the files were read. */
+struct job_identity {
+    uint32_t uid;     /* where the job names its user, and so are home and groups */
+    uint32_t gid;     /* where it names its user or its group: the primary one */
+    uint32_t *groups; /* further ones, of which the user is a member */
+    uint32_t group_count;
+    char *home;
+};
+
+/* What surrounds a job's processes. Jobs that mean the same may share one. */
+struct job_setup {
+    char *user, *group;           /* as written; or NULL: that of job_user */
+    struct job_identity identity; /* of `user` and `group`; empty for another device's tree */
+    char *working_dir;            /* or NULL: / */
+    char **environment;           /* "NAME=value", ends with NULL; NULL: none */
+    struct limits limits;         /* processes 0: not written */
+    bool network;                 /* false: none but loopback */
+};
+
 struct job_config {
     struct job_spec spec; /* spec.name and spec.key are texts of this struct; spec.lock_key is owned
                              like them */
@@ -88,6 +108,7 @@ struct job_config {
     int *param_lines; /* line of each parameter, in `file` */
     uint32_t param_count;
     uint32_t output_lines;
+    struct job_setup *setup; /* never NULL */
 };
 
 struct config {
@@ -132,6 +153,8 @@ struct config_source {
     bool described;
     /* Nothing will run by it: a credential of systemd that is out of reach is a warning. */
     bool only_checks;
+    /* Somebody wants to know: what is not there yet, but a run needs, is warned of. */
+    bool for_people;
     /* Tries to use the files of redis.tls_ca, tls_cert and tls_key, in this order: each is a path
      * without links that begins with `root`, or, where that is "", as it is written; or NULL. -1:
      * they are right; or the place of the one that is wrong, 3 where it is none of them, and a

@@ -110,7 +110,7 @@ static void check_user_of_tree(struct reading *r, int line)
 
     if (passwd && user_by_name_in(passwd, r->config->job_user, &user) < 0)
         reading_problem(r, PROBLEM_WARNING, line,
-                        "job_user is \"%s\", and there is no such user in %s; the device needs it "
+                        "job_user is \"%s\", and no user has that name in %s; the device needs it "
                         "before rotad starts",
                         r->config->job_user, passwd);
 }
@@ -128,7 +128,7 @@ static void check_job_user(struct reading *r, int line)
     else if (user_by_name(c->job_user, &user) < 0)
         reading_problem(
             r, PROBLEM_ERROR, line,
-            "job_user is \"%s\", and there is no such user here; create it, or name another",
+            "job_user is \"%s\", and no user has that name here; create it, or name another",
             c->job_user);
 }
 
@@ -307,6 +307,7 @@ int config_load(const struct config_source *source, struct config **ret_config)
                          .plugin_dir_default = source->plugin_dir_default,
                          .device = source->device,
                          .only_checks = source->only_checks,
+                         .for_people = source->for_people,
                          .try_tls = source->try_tls };
     struct sources sources = { 0 };
 

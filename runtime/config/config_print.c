@@ -18,7 +18,9 @@ static void print_job(const struct job_config *job, FILE *out)
 {
     fprintf(out, "  %s = {\n", job->name);
     group_print(schema_group(SCHEMA_JOB), job, "    ", out);
-    fputs("  };\n", out);
+    fputs("    limits = {\n", out);
+    group_print(schema_group(SCHEMA_LIMITS), &job->setup->limits, "      ", out);
+    fputs("    };\n  };\n", out);
 }
 
 /* The keys at the top. A name that comes from a file, or that is still to be made, is no setting.

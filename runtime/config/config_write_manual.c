@@ -30,8 +30,9 @@ static const char head[] =
     "jobs.d\n"
     "folder beside it.\n"
     ".PP\n"
-    "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq. Numbers are plain "
-    "decimal\n"
+    "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq; sizes too: B, KiB, "
+    "MiB, GiB,\n"
+    "TiB, as in \\(dq64MiB\\(dq. Numbers are plain decimal\n"
     "digits. The period of a job is its every, or the least time between two turns of its cron.\n"
     "@include is not read. Files have at most 256 KiB, and nobody but root and rotad's own "
     "user\n"
@@ -87,6 +88,15 @@ static void put_text(const char *text, FILE *out)
     }
 }
 
+static void put_size_range(const struct schema_key *k, FILE *out)
+{
+    char least[UNITS_SIZE], most[UNITS_SIZE];
+
+    fprintf(out, "size, \\(dq%s\\(dq to \\(dq%s\\(dq",
+            units_write_size(k->min, least, sizeof(least)),
+            units_write_size(k->max, most, sizeof(most)));
+}
+
 static void put_duration_range(const struct schema_key *k, FILE *out)
 {
     char least[UNITS_SIZE], most[UNITS_SIZE];
@@ -104,6 +114,14 @@ static void put_choices(const struct schema_key *k, FILE *out)
 
     for (int i = 0; (choice = schema_choice(k->choices, i, &length)); i++)
         fprintf(out, "%s\\(dq%.*s\\(dq", i > 0 ? " | " : "", length, choice);
+}
+
+static void put_list(const struct schema_key *k, FILE *out)
+{
+    if (k->flags & SCHEMA_VARIABLES)
+        fprintf(out, "list of at most %lld texts NAME=value", (long long)k->max);
+    else
+        fputs(k->flags & SCHEMA_ABSOLUTE ? "list of absolute paths" : "list of texts", out);
 }
 
 static void put_type(const struct schema_key *k, FILE *out)
@@ -127,6 +145,9 @@ static void put_type(const struct schema_key *k, FILE *out)
     case SCHEMA_DURATION:
         put_duration_range(k, out);
         break;
+    case SCHEMA_SIZE:
+        put_size_range(k, out);
+        break;
     case SCHEMA_INTEGER:
         fprintf(out, "number, %lld to %lld", least, most);
         break;
@@ -134,7 +155,7 @@ static void put_type(const struct schema_key *k, FILE *out)
         fputs("true | false", out);
         break;
     case SCHEMA_LIST:
-        fputs(k->flags & SCHEMA_ABSOLUTE ? "list of absolute paths" : "list of texts", out);
+        put_list(k, out);
         break;
     case SCHEMA_ADDRESSES:
         fputs("text, or list of texts", out);
@@ -193,7 +214,8 @@ static void put_group(const char *title, enum schema_group_id id, FILE *out)
 
     fprintf(out, ".SH %s\n", title);
     for (size_t i = 0; i < g->count; i++)
-        put_key(&g->keys[i], id != SCHEMA_JOB && !(g->keys[i].flags & SCHEMA_LIVE), out);
+        put_key(&g->keys[i],
+                id != SCHEMA_JOB && id != SCHEMA_LIMITS && !(g->keys[i].flags & SCHEMA_LIVE), out);
 }
 
 int config_write_manual(FILE *out)
@@ -202,6 +224,7 @@ int config_write_manual(FILE *out)
     put_group("\"KEYS OF ROTAD.CONF\"", SCHEMA_TOP, out);
     put_group("\"KEYS OF redis = { ... }\"", SCHEMA_REDIS, out);
     put_group("\"KEYS OF jobs = { NAME = { ... } }\"", SCHEMA_JOB, out);
+    put_group("\"KEYS OF limits = { ... } IN A JOB\"", SCHEMA_LIMITS, out);
     fputs(foot, out);
     return fflush(out) != 0 || ferror(out) ? -EIO : 0;
 }

@@ -15,6 +15,7 @@ static const char *home_of(const char *name)
         [SCHEMA_TOP] = "outside of redis and jobs",
         [SCHEMA_REDIS] = "in redis = { ... }",
         [SCHEMA_JOB] = "in a job",
+        [SCHEMA_LIMITS] = "in limits = { ... } of a job",
     };
 
     for (int id = 0; id < SCHEMA_GROUP_COUNT; id++)

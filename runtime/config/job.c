@@ -4,6 +4,7 @@
 #include "config/device.h"
 #include "config/job_print.h"
 #include "config/job_schedule.h"
+#include "config/job_setup.h"
 #include "config/job_sharing.h"
 #include "config/job_timing.h"
 #include "config/plugin.h"
@@ -68,6 +69,7 @@ static void read_keys(struct reading *r, const config_setting_t *s)
     if (job->spec.timing.worst_case_ms > 0)
         job_timing_settle(r, g, &lines, scheduled ? schedule_period_ms(&job->spec.schedule) : 0,
                           parse_line(s));
+    job_setup_settle(r, g, &lines, s);
     if (job->plugin && !job->elsewhere)
         plugin_find(r, group_line(g, &lines, "plugin"));
     job_print_all(job);
@@ -89,9 +91,13 @@ static void append(struct reading *r, struct job_config *job)
 
 void job_read(struct reading *r, const config_setting_t *s)
 {
-    struct job_config job = { 0 };
+    struct job_config job = { .setup = calloc(1, sizeof(*job.setup)) };
     char quoted[PARSE_QUOTE_SIZE];
 
+    if (!job.setup) {
+        r->no_memory = true;
+        return;
+    }
     job.line = parse_line(s);
     job.file = reading_copy(r, r->file);
     job.name = reading_copy(r, config_setting_name(s));
@@ -168,4 +174,7 @@ void job_free(struct job_config *job)
     free(job->invalid_why);
     free(job->plugin_path);
     free(job->description);
+    free(job->setup->identity.home);
+    free(job->setup->identity.groups);
+    free(job->setup);
 }

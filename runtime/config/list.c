@@ -9,6 +9,8 @@
 
 static const char *kind(const struct schema_key *k)
 {
+    if (k->flags & SCHEMA_VARIABLES)
+        return "texts NAME=value";
     return k->flags & SCHEMA_ABSOLUTE ? "absolute paths" : "texts without spaces";
 }
 
@@ -30,6 +32,15 @@ static const config_setting_t *element(const config_setting_t *s, int index)
     return index < config_setting_length(s) ? config_setting_get_elem(s, (unsigned)index) : NULL;
 }
 
+/* "NAME=value", whose name is one that a shell takes too. */
+static bool is_variable(const char *text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t name = strspn(text, letters);
+
+    return name > 0 && (text[0] < '0' || text[0] > '9') && text[name] == '=';
+}
+
 static bool is_good(const struct schema_key *k, const config_setting_t *s)
 {
     const char *text;
@@ -39,6 +50,8 @@ static bool is_good(const struct schema_key *k, const config_setting_t *s)
     text = config_setting_get_string(s);
     if (k->flags & SCHEMA_ABSOLUTE)
         return text[0] == '/';
+    if (k->flags & SCHEMA_VARIABLES)
+        return is_variable(text);
     for (const char *p = text; *p; p++)
         if (*p <= ' ' || *p >= 0x7f)
             return false;
@@ -79,6 +92,8 @@ void list_read(struct reading *r, const struct schema_key *k, const config_setti
     while (element(s, count))
         count++;
     list_free(dest);
+    if (count == 0)
+        return;
     if (k->def && count == 1 && strcmp(config_setting_get_string(element(s, 0)), k->def) == 0)
         return;
     texts = calloc((size_t)count + 1, sizeof(*texts));

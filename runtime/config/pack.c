@@ -15,6 +15,7 @@ struct texts {
 struct arrays {
     char *block; /* where they go; NULL: they are only measured */
     size_t bytes;
+    struct job_setup *setup; /* the newest */
 };
 
 /* `place` is a char **, or the const char ** of a parameter, whose text is ours here. */
@@ -49,7 +50,7 @@ static void note_job(struct texts *t, struct job_config *job)
     const struct schema_group *g = schema_group(SCHEMA_JOB);
 
     for (size_t i = 0; i < g->count; i++) {
-        void *value = (char *)job + g->keys[i].offset;
+        void *value = value_at(&g->keys[i], job);
 
         if (g->keys[i].type == SCHEMA_TEXT)
             note_text(t, value);
@@ -62,6 +63,7 @@ static void note_job(struct texts *t, struct job_config *job)
     note_text(t, &job->file);
     note_text(t, &job->plugin_path);
     note_text(t, &job->description);
+    note_text(t, &job->setup->identity.home);
 }
 
 static void note_jobs(struct texts *t, struct config *c)
@@ -118,7 +120,7 @@ static void move_texts(const struct texts *t, char *block)
 /* `place` points to an array, or to NULL. */
 static void put_array(struct arrays *a, void *place, size_t bytes)
 {
-    const size_t align = sizeof(void *);
+    const size_t align = _Alignof(int64_t); /* of what is in them, the strictest */
     void *array = *(void **)place;
 
     if (!array)
@@ -139,13 +141,36 @@ static size_t list_bytes(char *const *list)
     return count * sizeof(*list);
 }
 
+/* Each began as zeros, padding too; and where that differs, they are only not shared. */
+static bool is_same(const struct job_setup *a, const struct job_setup *b)
+{
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* One for all jobs that write nothing of it, or the same. Never more are shared while it is only
+ * measured, since equal texts are not one yet. */
+static void put_setup(struct arrays *a, struct job_config *job)
+{
+    if (a->setup && is_same(a->setup, job->setup)) {
+        if (a->block) {
+            free(job->setup);
+            job->setup = a->setup;
+        }
+        return;
+    }
+    put_array(a, &job->setup, sizeof(*job->setup));
+    a->setup = job->setup;
+}
+
 /* A parameter's items first, since they are pointed to from the array of the parameters. */
 static void put_arrays_of_job(struct arrays *a, struct job_config *job)
 {
     const struct schema_group *g = schema_group(SCHEMA_JOB);
+    struct job_identity *identity = &job->setup->identity;
 
     for (size_t i = 0; i < g->count; i++) {
-        char ***value = (char ***)((char *)job + g->keys[i].offset);
+        char ***value = value_at(&g->keys[i], job);
 
         if (g->keys[i].type == SCHEMA_LIST)
             put_array(a, value, list_bytes(*value));
@@ -154,6 +179,8 @@ static void put_arrays_of_job(struct arrays *a, struct job_config *job)
         put_array(a, &job->params[i].items, job->params[i].count * sizeof(char *));
     put_array(a, &job->params, job->param_count * sizeof(*job->params));
     put_array(a, &job->param_lines, job->param_count * sizeof(*job->param_lines));
+    put_array(a, &identity->groups, identity->group_count * sizeof(*identity->groups));
+    put_setup(a, job);
 }
 
 static size_t put_arrays(struct config *c, struct arrays a)
@@ -174,6 +201,7 @@ int pack_jobs(struct config *c)
     if (collect_texts(c, &texts) < 0)
         return -ENOMEM;
     array_bytes = put_arrays(c, (struct arrays){ 0 });
+    /* Not 0: a job has a setup. NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI) */
     block = malloc(array_bytes + texts.bytes);
     if (block) {
         /* The texts first: some of the places are in arrays that move. */

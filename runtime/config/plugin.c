@@ -130,19 +130,20 @@ static void find_description(struct reading *r, int line, const char *named)
 /* The file is there: takes it, if it may be trusted. `named`: its path on the device. */
 static void take(struct reading *r, int line, const char *named, const char *path)
 {
+    struct trust_place place = { 0 };
     char why[TRUST_WHY_SIZE] = "";
-    struct stat st;
-    int error = trust_find(r->root, path, &r->job->plugin_path, why);
+    int error = trust_find(r->root, path, &place, why);
 
-    if (error == 0 && (lstat(r->job->plugin_path, &st) < 0 || !S_ISREG(st.st_mode))) {
-        text_copy(why, sizeof(why), "it is no regular file");
-        free(r->job->plugin_path);
-        r->job->plugin_path = NULL;
-    } else if (error == 0) {
-        if (r->config->described)
+    if (error == 0 && S_ISREG(place.mode)) {
+        r->job->plugin_path = reading_copy(r, place.path);
+        trust_done(&place);
+        if (r->job->plugin_path && r->config->described)
             find_description(r, line, named);
         return;
     }
+    if (error == 0)
+        text_copy(why, sizeof(why), "it is no regular file");
+    trust_done(&place);
     if (error == -ENOMEM) {
         r->no_memory = true;
         return;

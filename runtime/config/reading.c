@@ -2,7 +2,7 @@
 #include "config/reading.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "config/rooted.h"
+#include "base/trust.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ char *reading_path(struct reading *r, const char *path)
 
     if (r->root[0] == '\0')
         return reading_copy(r, path);
-    error = rooted_resolve(r->root, path, &whole);
+    error = trust_where(r->root, path, &whole);
     if (error == 0)
         return whole;
     if (error != -ENOMEM)

@@ -13,6 +13,7 @@ struct reading {
     bool own_plugin_dir;            /* it counts: no file names another */
     const char *device;             /* config_source.device */
     bool only_checks;               /* config_source.only_checks */
+    bool for_people;                /* config_source.for_people */
     int (*try_tls)(const char *root, const char *const files[3],
                    char why[CONFIG_WHY_SIZE]); /* config_source's */
     const char *file;                          /* now being read, as the user would name it */

@@ -2,6 +2,7 @@
 #include "config/schema.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/user.h"
 #include "config/config.h"
 #include <string.h>
 #include <syslog.h>
@@ -19,6 +20,10 @@
 #define TOP(key) .path = (key)
 #define REDIS(key) .prefix = sizeof(REDIS_PREFIX) - 1, .path = REDIS_PREFIX key
 #define JOB(key) .path = (key)
+#define LIMITS_PREFIX "limits."
+#define LIMIT(key) .prefix = sizeof(LIMITS_PREFIX) - 1, .path = LIMITS_PREFIX key
+#define MEBIBYTE (INT64_C(1) << 20)
+#define TEBIBYTE (INT64_C(1) << 40)
 /* What the rarest schedule needs: a February 29 on one weekday comes each 28 years, or after 40;
  * and a day for its zone. */
 #define RETENTION_MAX_MS ((10227 + 14609 + 1) * DAY_MS)
@@ -73,8 +78,8 @@ static const struct schema_key top_keys[] = {
       DEST(config, fleet.turns_all) },
     { TOP("log_level"), SCHEMA_CHOICE, SCHEMA_LIVE, .choices = "err|warning|notice|info|debug",
       .min = LOG_ERR, .def = "info",
-      .help = MANUAL(
-          "Least level that is logged; turns of other devices and starts of runs are debug."),
+      .help = MANUAL("Least level that is logged, of jobs' lines too; turns of other devices and "
+                     "starts of runs are debug."),
       DEST(config, log_level) },
     { TOP("stop_timeout"), SCHEMA_DURATION, SCHEMA_LIVE, .min = 0, .max = HOUR_MS, .def = "45s",
       .help = MANUAL("Longest wait for running jobs when rotad stops."),
@@ -306,9 +311,72 @@ static const struct schema_key job_keys[] = {
           "How long what is known of the job outlives its last turn; at least the longest time "
           "from one turn to the next, and one period more."),
       DEST(job_config, spec.retention_ms) },
+    { JOB("user"), SCHEMA_TEXT, SCHEMA_SETUP, .min = 1, .max = USER_NAME_SIZE - 1,
+      .otherwise = MANUAL("job_user"), .example = "backup",
+      .help = MANUAL(
+          "The user that the job runs as, by the name in /etc/passwd, with the groups of "
+          "/etc/group "
+          "that name this user as a member. Another than rotad's own takes a rotad that is root, "
+          "or has CAP_SETUID, CAP_SETGID and CAP_KILL."),
+      DEST(job_setup, user) },
+    { JOB("group"), SCHEMA_TEXT, SCHEMA_SETUP, .min = 1, .max = USER_NAME_SIZE - 1,
+      .otherwise = MANUAL("the user's own"), .example = "backup",
+      .help = MANUAL("The primary group, by the name in /etc/group."), DEST(job_setup, group) },
+    { JOB("working_dir"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SETUP, .min = 1, .max = 4095,
+      .otherwise = MANUAL("/"), .example = "/var/lib/shop",
+      .help = MANUAL(
+          "The folder that the job starts in, as its user. It has to be there when a run begins."),
+      DEST(job_setup, working_dir) },
+    { JOB("environment"), SCHEMA_LIST, SCHEMA_VARIABLES | SCHEMA_SETUP, .min = 0, .max = 64,
+      .otherwise = MANUAL("[]"), .example = "TZ=Europe/Berlin",
+      .help = MANUAL("Added to PATH, HOME, USER, LOGNAME, SHELL, LANG and rota's own ROTA_*, or "
+                     "instead of one of "
+                     "them, but for ROTA_*. Whoever may read this file may read it: no place for "
+                     "secrets. Nothing else of rotad's environment reaches a job."),
+      DEST(job_setup, environment) },
+    { JOB("limits"), SCHEMA_GROUP, .example = "{ memory = \"64MiB\"; }",
+      .help = MANUAL("What the job's processes may use: the keys of limits, below.") },
+    { JOB("network"), SCHEMA_BOOLEAN, SCHEMA_SETUP, .min = 0, .max = 1, .def = "true",
+      .help = MANUAL("false: the job has no network but a loopback of its own. Where the kernel "
+                     "does not allow that, the job does not run."),
+      DEST(job_setup, network) },
     { JOB("output_lines"), SCHEMA_INTEGER, .min = 0, .max = 1000, .def = "20",
-      .help = MANUAL("Last lines of output kept for show and for the failure's reason."),
+      .help = MANUAL("Last lines of a run that are told even after a flood, and kept for the "
+                     "failure's reason; 0: none."),
       DEST(job_config, output_lines) },
+};
+
+static const struct schema_key limits_keys[] = {
+    { LIMIT("memory"), SCHEMA_SIZE, SCHEMA_ZERO_IS_NONE, .min = MEBIBYTE, .max = TEBIBYTE,
+      .otherwise = MANUAL("none"), .example = "64MiB",
+      .help = MANUAL("Memory of all the job's processes together, where rotad has a control group "
+                     "to share out (systemd's Delegate=) with the memory controller: a run that "
+                     "takes more is killed. Else address space of each process, which gets no "
+                     "more; a plugin takes about 4 MiB before it begins."),
+      DEST(limits, memory_bytes) },
+    { LIMIT("cpu_time"), SCHEMA_DURATION, SCHEMA_ZERO_IS_NONE, .min = SECOND_MS, .max = 31 * DAY_MS,
+      .otherwise = MANUAL("none"), .example = "10m",
+      .help =
+          MANUAL("Time on a processor, of each process, in whole seconds, rounded up. One that has "
+                 "used it up is sent SIGXCPU, and is killed a second later."),
+      DEST(limits, cpu_time_ms) },
+    { LIMIT("open_files"), SCHEMA_INTEGER, .min = 8, .max = 1048576, .def = "1024",
+      .help = MANUAL("Open files of each process."), DEST(limits, open_files) },
+    { LIMIT("processes"), SCHEMA_INTEGER, SCHEMA_ZERO_IS_NONE, .min = 1, .max = 32768,
+      .otherwise = MANUAL("64; none without the pids controller where the job names a user, or "
+                          "runs as rotad's own"),
+      .example = "64",
+      .help = MANUAL(
+          "Processes and threads of the job, where rotad has a control group to share out with the "
+          "pids controller; else of the job's user in the whole system, which does not bind root."),
+      DEST(limits, processes) },
+    { LIMIT("file_size"), SCHEMA_SIZE, .min = 0, .max = TEBIBYTE, .otherwise = MANUAL("none"),
+      .example = "100MiB",
+      .help =
+          MANUAL("Greatest file that may be written. A process that writes more is sent SIGXFSZ."),
+      DEST(limits, file_size_bytes) },
+    { LIMIT("core"), SCHEMA_SIZE, .min = 0, .max = TEBIBYTE, .def = "0B",
+      .help = MANUAL("Greatest core dump of a process that crashes."), DEST(limits, core_bytes) },
 };
 
 #define GROUP(array, text)                                                                         \
@@ -320,6 +388,7 @@ static const struct schema_group groups[SCHEMA_GROUP_COUNT] = {
     [SCHEMA_TOP] = GROUP(top_keys, ""),
     [SCHEMA_REDIS] = GROUP(redis_keys, REDIS_PREFIX),
     [SCHEMA_JOB] = GROUP(job_keys, ""),
+    [SCHEMA_LIMITS] = GROUP(limits_keys, LIMITS_PREFIX),
 };
 
 _Static_assert(sizeof(top_keys) / sizeof(top_keys[0]) <= SCHEMA_KEYS_MAX, "SCHEMA_KEYS_MAX");

@@ -10,6 +10,7 @@ enum schema_type {
     SCHEMA_TEXT,      /* char *; NULL where not given */
     SCHEMA_CHOICE,    /* integer: `min` for the first of `choices`, and on */
     SCHEMA_DURATION,  /* int64_t, ms */
+    SCHEMA_SIZE,      /* int64_t, bytes; below 0: not given */
     SCHEMA_INTEGER,   /* bool, uint32_t, int or int64_t by `size` */
     SCHEMA_BOOLEAN,   /* the same */
     SCHEMA_LIST,      /* char **, ends with NULL: texts; NULL where not given, or the default */
@@ -25,10 +26,12 @@ enum {
     SCHEMA_LIVE = 4,      /* outside the jobs: may change while rotad runs */
     SCHEMA_ABSOLUTE = 8,  /* an absolute path, or a list of such */
     SCHEMA_TEMPLATE = 16, /* texts: %H and the like are expanded, so that a % is printed as %% */
-    SCHEMA_ZERO_IS_NONE = 32, /* durations: 0 is printed as nothing */
+    SCHEMA_ZERO_IS_NONE = 32, /* numbers: 0 is printed as nothing */
     SCHEMA_AUTO = 64,         /* durations: "auto" is written for 0, which is below `min` */
     SCHEMA_TABS = 128,        /* texts: a tab means a space, and is kept as one */
     SCHEMA_SECRET = 256,      /* absolute paths: or credential:NAME */
+    SCHEMA_VARIABLES = 512,   /* lists: of "NAME=value" */
+    SCHEMA_SETUP = 1024,      /* of a job: in its struct job_setup */
 };
 
 /* Words of the manual page, which a program of its own writes: rotad is built without them. */
@@ -45,17 +48,25 @@ struct schema_key {
     unsigned flags : 16;
     unsigned prefix : 8;   /* bytes of the path before the key's name */
     uint16_t offset, size; /* of the destination in the group's struct */
-    int64_t min, max;      /* durations in ms, integers; texts: length in bytes */
-    const char *choices;   /* "err|warning" */
-    const char *only;    /* texts: what may stand in them beside letters and digits; NULL: anything
-                            printable */
-    const char *def;     /* the default, without quotes; NULL: none, or by `otherwise` */
-    const char *example; /* for messages; NULL: def serves */
+    int64_t min, max;      /* durations in ms, sizes, integers; texts: length in bytes */
+    union {
+        const char *choices; /* "err|warning" */
+        const char *only;    /* texts: what may stand in them beside letters and digits; NULL:
+                                anything printable */
+    };
+    const char *def;        /* the default, without quotes; NULL: none, or by `otherwise` */
+    const char *example;    /* for messages; NULL: def serves */
     schema_words otherwise; /* the default, where it depends */
     schema_words help;      /* one sentence */
 };
 
-enum schema_group_id { SCHEMA_TOP, SCHEMA_REDIS, SCHEMA_JOB, SCHEMA_GROUP_COUNT };
+enum schema_group_id {
+    SCHEMA_TOP,
+    SCHEMA_REDIS,
+    SCHEMA_JOB,
+    SCHEMA_LIMITS, /* of a job's setup */
+    SCHEMA_GROUP_COUNT
+};
 
 struct schema_group {
     const char *prefix; /* of paths: "redis." */
@@ -64,7 +75,7 @@ struct schema_group {
 };
 
 /* More than any group has. */
-#define SCHEMA_KEYS_MAX 32
+#define SCHEMA_KEYS_MAX 40
 
 /* As the group holds it: "address". */
 static inline const char *schema_name(const struct schema_key *k)

@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,10 +15,6 @@ static int check_open(int fd, const struct trust_rule *rule, char why[TRUST_WHY_
 
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode)) {
-        text_copy(why, TRUST_WHY_SIZE, "it is no regular file");
-        return -EBADF;
-    }
     if (rule->reader != TRUST_ANYBODY && (st.st_mode & others)) {
         text_copy(why, TRUST_WHY_SIZE,
                   "it holds a secret, but others than its owner may read it; chmod it 0600");
@@ -57,42 +52,45 @@ static int read_whole(int fd, size_t max, struct trust_text *ret_text)
     return -EFBIG;
 }
 
-int trust_find(const char *root, const char *path, char **ret_path, char why[TRUST_WHY_SIZE])
+int trust_find(const char *root, const char *path, struct trust_place *ret_place,
+               char why[TRUST_WHY_SIZE])
 {
-    CLEANUP_FREE char *copy = NULL;
-    int r;
+    size_t length = strlen(root);
 
     why[0] = '\0';
-    if (root[0] == '\0')
-        return trust_resolve(path, ret_path, why);
-    if (path[strlen(root)] != '/') {
+    if (length > 0 && path[length] != '/') {
         text_copy(why, TRUST_WHY_SIZE, "its links lead nowhere");
         return -ELOOP;
     }
-    copy = strdup(path);
-    if (!copy)
-        return -ENOMEM;
-    r = trust_check_below(copy, strlen(root), why);
-    if (r < 0)
-        return r;
-    *ret_path = copy;
-    copy = NULL;
-    return 0;
+    return trust_walk(root, path + length, ret_place, why);
+}
+
+/* 0 and *ret_fd, of a file that passed the rule. */
+static int open_file(const char *path, const struct trust_rule *rule, int *ret_fd,
+                     char why[TRUST_WHY_SIZE])
+{
+    struct trust_place place = { 0 };
+    CLEANUP_CLOSE int fd = -1;
+    int r = trust_find(rule->root, path, &place, why);
+
+    if (r >= 0)
+        r = trust_open(&place, &fd, why);
+    trust_done(&place);
+    if (r == -EBADF)
+        text_copy(why, TRUST_WHY_SIZE, "it is no regular file");
+    if (r >= 0)
+        r = check_open(fd, rule, why);
+    if (r >= 0)
+        *ret_fd = cleanup_take_fd(&fd);
+    return r;
 }
 
 int trust_read(const char *path, const struct trust_rule *rule, struct trust_text *ret_text,
                char why[TRUST_WHY_SIZE])
 {
-    CLEANUP_FREE char *resolved = NULL;
     CLEANUP_CLOSE int fd = -1;
-    int r;
+    int r = open_file(path, rule, &fd, why);
 
-    r = trust_find(rule->root, path, &resolved, why);
-    if (r >= 0) {
-        /* O_NONBLOCK: a FIFO without a writer would hold us up for ever. */
-        fd = open(resolved, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-        r = fd < 0 ? -errno : check_open(fd, rule, why);
-    }
     if (r >= 0)
         r = read_whole(fd, rule->max, ret_text);
     if (r < 0 && why[0] == '\0')

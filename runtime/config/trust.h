@@ -11,10 +11,10 @@ struct trust_text {
     size_t size;
 };
 
-/* The path without links, on the heap. `root` is "" or, for the tree of another device, what `path`
- * begins with: then `path` has no links, and only what is below `root` is looked at. 0; or a
+/* trust_walk() of a path as reading_path() gives it: with the root in front. 0 and *ret_place; or a
  * negative errno, and perhaps a sentence in `why`. */
-int trust_find(const char *root, const char *path, char **ret_path, char why[TRUST_WHY_SIZE]);
+int trust_find(const char *root, const char *path, struct trust_place *ret_place,
+               char why[TRUST_WHY_SIZE]);
 
 /* Who may read the file, by its mode. */
 enum trust_reader {

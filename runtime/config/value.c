@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/value.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "config/address.h"
-#include "config/duration.h"
 #include "config/list.h"
 #include "config/params.h"
+#include "config/quantity.h"
 #include "config/secret.h"
 #include <ctype.h>
 #include <errno.h>
@@ -21,14 +20,16 @@ struct value_type {
     void (*free)(void *dest);
 };
 
-static void *at(const struct schema_key *k, void *base)
-{
-    return (char *)base + k->offset;
-}
-
 static const void *at_const(const struct schema_key *k, const void *base)
 {
+    if (k->flags & SCHEMA_SETUP)
+        base = ((const struct job_config *)base)->setup;
     return (const char *)base + k->offset;
+}
+
+void *value_at(const struct schema_key *k, void *base)
+{
+    return (void *)(uintptr_t)at_const(k, base);
 }
 
 static void put_number(void *dest, size_t size, int64_t value)
@@ -287,7 +288,8 @@ static void print_boolean(const struct schema_key *k, const void *dest, FILE *ou
 static const struct value_type types[SCHEMA_TYPE_COUNT] = {
     [SCHEMA_TEXT] = { read_text, text_is_set, print_text, texts_equal, text_free },
     [SCHEMA_CHOICE] = { read_choice, NULL, print_choice, number_equal, NULL },
-    [SCHEMA_DURATION] = { duration_read, NULL, duration_print, number_equal, NULL },
+    [SCHEMA_DURATION] = { quantity_read, NULL, quantity_print, number_equal, NULL },
+    [SCHEMA_SIZE] = { quantity_read, NULL, quantity_print, number_equal, NULL },
     [SCHEMA_INTEGER] = { read_integer, NULL, print_integer, number_equal, NULL },
     [SCHEMA_BOOLEAN] = { read_boolean, NULL, print_boolean, number_equal, NULL },
     [SCHEMA_LIST] = { list_read, list_is_set, list_print, list_equal, list_free },
@@ -299,19 +301,18 @@ static const struct value_type types[SCHEMA_TYPE_COUNT] = {
 void value_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                 void *base)
 {
-    types[k->type].read(r, k, s, at(k, base));
+    types[k->type].read(r, k, s, value_at(k, base));
 }
 
-/* Of the types whose value is a number; "auto" is 0. */
+/* Of the types whose value is a number. */
 static int64_t default_number(const struct schema_key *k)
 {
-    int64_t ms = 0;
-
     switch (k->type) {
     case SCHEMA_CHOICE:
         return k->min + schema_choice_index(k->choices, k->def);
     case SCHEMA_DURATION:
-        return units_parse_duration(k->def, &ms) < 0 ? 0 : ms;
+    case SCHEMA_SIZE:
+        return quantity_default(k);
     case SCHEMA_INTEGER:
         return strtoll(k->def, NULL, 10);
     default:
@@ -324,9 +325,9 @@ void value_default(struct reading *r, const struct schema_key *k, void *base)
     if (!k->def || k->type == SCHEMA_LIST)
         return;
     if (k->type == SCHEMA_TEXT)
-        *(char **)at(k, base) = reading_copy(r, k->def);
+        *(char **)value_at(k, base) = reading_copy(r, k->def);
     else
-        put_number(at(k, base), k->size, default_number(k));
+        put_number(value_at(k, base), k->size, default_number(k));
 }
 
 bool value_is_default(const struct schema_key *k, const void *base)
@@ -334,11 +335,16 @@ bool value_is_default(const struct schema_key *k, const void *base)
     return get_number(at_const(k, base), k->size) == default_number(k);
 }
 
+/* A number that stands for none: 0, or, where 0 means something, one below it. */
+static bool is_none(const struct schema_key *k, const void *base)
+{
+    return ((k->flags & SCHEMA_ZERO_IS_NONE) && get_number(at_const(k, base), k->size) == 0) ||
+           (k->type == SCHEMA_SIZE && get_number(at_const(k, base), k->size) < 0);
+}
+
 bool value_is_set(const struct schema_key *k, const void *base)
 {
-    if (k->type == SCHEMA_GROUP)
-        return false;
-    if ((k->flags & SCHEMA_ZERO_IS_NONE) && get_number(at_const(k, base), k->size) == 0)
+    if (k->type == SCHEMA_GROUP || is_none(k, base))
         return false;
     if (k->type == SCHEMA_LIST && k->def)
         return true;
@@ -358,5 +364,5 @@ bool value_equal(const struct schema_key *k, const void *a, const void *b)
 void value_free(const struct schema_key *k, void *base)
 {
     if (k->type != SCHEMA_GROUP && types[k->type].free)
-        types[k->type].free(at(k, base));
+        types[k->type].free(value_at(k, base));
 }

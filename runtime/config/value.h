@@ -6,6 +6,8 @@
 #include "config/parse.h"
 #include "config/schema.h"
 
+/* Where the value is kept. */
+void *value_at(const struct schema_key *k, void *base);
 /* Reads the setting into base, or notes what is wrong with it and leaves what was there. */
 void value_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                 void *base);

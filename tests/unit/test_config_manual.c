@@ -21,6 +21,8 @@ static void test_manual_names_every_key(void **state)
         "(duration, \\(dq0s\\(dq to \\(dq1h\\(dq; default \\(dq45s\\(dq)",
         "database\nDatabase number (SELECT).\n.br\n"
         "(number, 0 to 1023; default 0; takes a restart)",
+        "core\nGreatest core dump of a process that crashes.\n.br\n"
+        "(size, \\(dq0B\\(dq to \\(dq1TiB\\(dq; default \\(dq0B\\(dq)",
     };
     char *text = NULL;
     size_t size = 0;
@@ -51,7 +53,7 @@ static void test_every_key_has_its_sentence(void **state)
     }
 }
 
-/* As wide as config/value.c and config/duration.c write them: they would write over what is beside.
+/* As wide as config/value.c and config/quantity.c write them: they would write over what is beside.
  */
 static void test_destinations_have_the_width_of_their_type(void **state)
 {
@@ -62,11 +64,11 @@ static void test_destinations_have_the_width_of_their_type(void **state)
         for (size_t i = 0; i < g->count; i++) {
             const struct schema_key *k = &g->keys[i];
 
-            if (k->type == SCHEMA_DURATION)
+            if (k->type == SCHEMA_DURATION || k->type == SCHEMA_SIZE)
                 assert_int_equal(k->size, sizeof(int64_t));
             else if (k->type == SCHEMA_BOOLEAN)
                 assert_int_equal(k->size, sizeof(bool));
-            else if (k->type == SCHEMA_INTEGER)
+            else if (k->type == SCHEMA_INTEGER && k->size != sizeof(int64_t))
                 assert_int_equal(k->size, sizeof(int32_t));
             else if (k->type == SCHEMA_CHOICE && k->size != sizeof(int32_t)) {
                 assert_int_equal(k->size, sizeof(bool));

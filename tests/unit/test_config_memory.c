@@ -21,6 +21,9 @@ static const char text[] =
     "  c = { plugin = \"/bin/sh\"; cron = \"@daily\"; timezone = \"Europe/Berlin\"; worst_case = "
     "\"10s\";\n"
     "    was = \"a\"; devices = [ \"gate-*\", \"x\" ]; lock_key = \"l\"; require_fence = true; };\n"
+    "  e = { plugin = \"/bin/sh\"; every = \"1h\"; worst_case = \"10s\"; user = \"root\"; group = "
+    "\"root\";\n"
+    "    environment = [ \"A=1\", \"B=\" ]; working_dir = \"/\"; limits = { core = \"1B\"; }; };\n"
     "  d = { plugin = \"/bin/sh\"; cron = \"@daily\"; timezone = \"Nowhere\"; worst_case = "
     "\"10s\"; lock_key = \"l\"; };\n"
     "};\n";

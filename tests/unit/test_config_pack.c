@@ -20,7 +20,8 @@ static const char text[] = SERVER
     "    params = { l = [ \"/bin/echo\" ]; }; };\n"
     "  b = { plugin = \"exec\"; cron = \"@daily\"; timezone = \"Europe/Berlin\";\n"
     "    worst_case = \"10s\"; devices = [ \"*-*\", \"gate-?\" ];\n"
-    "    params = { t = \"@daily\"; }; lock_key = \"exec\"; };\n"
+    "    params = { t = \"@daily\"; }; lock_key = \"exec\"; user = \"exec\"; group = \"exec\";\n"
+    "    environment = [ \"A=1\", \"B=2\" ]; working_dir = \"/bin/echo\"; };\n"
     "  d = { plugin = \"upload\"; cron = \"@daily\"; worst_case = \"10s\"; params = { }; };\n"
     "  number = 1;\n"
     "};\n";
@@ -72,7 +73,24 @@ static void show_job(FILE *out, const struct job_config *job)
         fprintf(out, " %s", *device);
     for (uint32_t i = 0; i < job->param_count; i++)
         show_param(out, &job->params[i], job->param_lines[i]);
+    fprintf(out, " %s", shown(job->setup->identity.home));
+    for (uint32_t i = 0; i < job->setup->identity.group_count; i++)
+        fprintf(out, " %u", (unsigned)job->setup->identity.groups[i]);
     fputs("\n", out);
+}
+
+/* As for a user that this machine may not have. */
+static void identify(struct job_config *job)
+{
+    static const uint32_t groups[] = { 20, 4294967294u, 0 };
+
+    free(job->setup->identity.home);
+    free(job->setup->identity.groups);
+    job->setup->identity.home = strdup("/bin/echo");
+    job->setup->identity.groups = __real_malloc(sizeof(groups));
+    assert_non_null(job->setup->identity.groups);
+    memcpy(job->setup->identity.groups, groups, sizeof(groups));
+    job->setup->identity.group_count = COUNT_OF(groups);
 }
 
 /* All that a configuration holds of its jobs, and how it is printed. To be freed. */
@@ -103,6 +121,8 @@ int __wrap_pack_jobs(struct config *c)
 {
     int result, point = 0;
 
+    if (c->job_count > 0)
+        identify(&c->jobs[c->job_count - 1]);
     free(before);
     before = show(c);
     do {

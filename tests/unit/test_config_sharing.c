@@ -201,9 +201,9 @@ static void test_lock_keys(void **state)
 /* But those that need a file, a user or TLS, or are only read. */
 static void assert_every_key(const char *printed)
 {
-    static const char *const absent[] = { "device_file", "password_file", "username",
-                                          "requires",    "job_user",      "tls_ca",
-                                          "tls_cert",    "tls_key",       "tls_name" };
+    static const char *const absent[] = { "device_file", "password_file", "username", "requires",
+                                          "job_user",    "tls_ca",        "tls_cert", "tls_key",
+                                          "tls_name",    "user",          "group" };
 
     for (int id = 0; id < SCHEMA_GROUP_COUNT; id++) {
         const struct schema_group *g = schema_group((enum schema_group_id)id);
@@ -238,12 +238,17 @@ static void test_print_parses_again(void **state)
         "      was = \"old\"; history = 0; retention = \"400d\"; retry_delay = \"0s\"; attempts = "
         "1;\n"
         "      catch_up = \"1m\"; first = \"now\"; params = { x = [ \"1\", \"2\" ]; }; };\n"
+        "h = { " HOURLY "working_dir = \"/x \\\"\";\n"
+        "      environment = [ \"A= \\\"\\n\", \"B=\" ]; network = false;\n"
+        "      limits = { memory = \"1.5GiB\"; cpu_time = \"1h\"; open_files = 8; processes = 9;\n"
+        "                 file_size = \"0B\"; core = \"1B\"; }; };\n"
         "};\n";
-    struct config *c = place_load_text(*state, text), *again;
+    struct config *c, *again;
     char *printed = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&printed, &size);
 
+    c = place_load_text(*state, text);
     place_expect(*state, c, "");
     assert_non_null(out);
     assert_int_equal(config_print(c, out), 0);

@@ -3,7 +3,7 @@
 #include "test_config_support.h"
 
 #include "base/text.h"
-#include "config/rooted.h"
+#include "base/trust.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ static void expect_path(const struct place *p, const char *path, const char *res
 {
     char expected[PATH_SIZE], *found;
 
-    assert_int_equal(rooted_resolve(p->folder, path, &found), 0);
+    assert_int_equal(trust_where(p->folder, path, &found), 0);
     assert_true(text_format(expected, sizeof(expected), "%s%s", p->folder, resolved));
     assert_string_equal(found, expected);
     free(found);
@@ -50,7 +50,7 @@ static void test_links_stay_in_the_tree(void **state)
     expect_path(p, "/../../etc/passwd", "/etc/passwd");
     expect_path(p, "/nowhere/at/all", "/nowhere/at/all");
     expect_path(p, "/", "");
-    assert_int_equal(rooted_resolve(p->folder, "/loop", &found), -ELOOP);
+    assert_int_equal(trust_where(p->folder, "/loop", &found), -ELOOP);
 }
 
 static void test_files_behind_links(void **state)
@@ -273,7 +273,7 @@ static void test_users_are_those_of_the_tree(void **state)
     place_write(p, "etc/rota/rotad.conf", "device = \"d\"; job_user = \"root\";");
     c = place_load_system(p);
     place_expect(p, c,
-                 "warning /etc/rota/rotad.conf:1: job_user is \"root\", and there is no such user "
+                 "warning /etc/rota/rotad.conf:1: job_user is \"root\", and no user has that name "
                  "in /etc/passwd; the device needs it before rotad starts\n");
     config_free(c);
     place_write(p, "etc/passwd", "runner:x:990:990::/:/bin/false\n");
