@@ -21,6 +21,9 @@ _Static_assert(sizeof(struct field_header) == FRAME_FIELD_SIZE, "a field's heade
 
 static const char magic[4] = { 'R', 'O', 'T', 'A' };
 
+/* The most that a packet brings; Linux's SCM_MAX_FD. */
+#define DESCRIPTORS_MAX 253
+
 static void write_header(struct frame *f, uint16_t type)
 {
     struct header h = { .version = FRAME_VERSION, .type = type };
@@ -104,16 +107,29 @@ static int check_header(const struct frame *f)
 
 int frame_receive(int fd, struct frame *f)
 {
+    /* Where a peer sends descriptors and there is no room for them, the kernel closes them here and
+     * now, and that of a socket that lingers (SO_LINGER) waits for as long as the peer likes. */
+    union {
+        struct cmsghdr first;
+        char bytes[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
+    } control;
+    struct iovec packet = { f->bytes, sizeof(f->bytes) };
+    struct msghdr m = { .msg_iov = &packet,
+                        .msg_iovlen = 1,
+                        .msg_control = &control,
+                        .msg_controllen = sizeof(control) };
     ssize_t n;
 
     /* MSG_TRUNC makes the kernel tell the packet's whole length, so that a cut one is seen. A peer
      * that closed with packets of ours unread is told by one ECONNRESET, before what it sent
      * itself. */
     do
-        n = recv(fd, f->bytes, sizeof(f->bytes), MSG_DONTWAIT | MSG_TRUNC);
+        n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
     while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     if (n < 0)
         return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+    if (m.msg_controllen > 0)
+        return -EPERM;
     if (n == 0)
         return 0;
     if ((size_t)n > sizeof(f->bytes))

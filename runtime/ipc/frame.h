@@ -43,7 +43,8 @@ void frame_put_text(struct frame *f, uint16_t tag, const char *text); /* NULL: n
 /* Sends without waiting. 0; -EAGAIN where the peer is slow; -EMSGSIZE after an overflow; -EPIPE. */
 int frame_send(int fd, const struct frame *f);
 /* Receives without waiting and checks the header. The type (never 0); 0 where the peer is gone;
- * -EAGAIN; -EBADMSG (that packet is consumed); another -errno. */
+ * -EAGAIN; -EBADMSG (that packet is consumed); -EPERM: with descriptors, which are left open, since
+ * to close them, or the socket with more of them in it, may wait for ever; another -errno. */
 int frame_receive(int fd, struct frame *f);
 /* 1 and the next field, 0 at the end, -EBADMSG. */
 int frame_next(struct frame *f, struct field *ret_field);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ipc/messages.h"
 #include "ipc/row.h"
+#include "ipc/setup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,17 +25,17 @@ static const struct row start_rows[] = {
     { .tag = 10, .kind = ROW_I64, .offset = offsetof(struct message_start, margin_ms) },
     { .tag = 11, .kind = ROW_I64, .offset = offsetof(struct message_start, deadline.ms) },
     { .tag = 12, .kind = ROW_U32, .offset = offsetof(struct message_start, purpose) },
-    { .tag = 13, .kind = ROW_BOOL, .offset = offsetof(struct message_start, switch_user) },
-    { .tag = 14, .kind = ROW_U32, .offset = offsetof(struct message_start, uid) },
-    { .tag = 15, .kind = ROW_U32, .offset = offsetof(struct message_start, gid) },
+    { .tag = 13, .kind = ROW_BOOL, .offset = offsetof(struct message_start, setup.switch_user) },
+    { .tag = 14, .kind = ROW_U32, .offset = offsetof(struct message_start, setup.uid) },
+    { .tag = 15, .kind = ROW_U32, .offset = offsetof(struct message_start, setup.gid) },
     { .tag = 16,
       .kind = ROW_TEXT,
       .optional = true,
-      .offset = offsetof(struct message_start, user) },
+      .offset = offsetof(struct message_start, setup.user) },
     { .tag = 17,
       .kind = ROW_TEXT,
       .optional = true,
-      .offset = offsetof(struct message_start, home) },
+      .offset = offsetof(struct message_start, setup.home) },
     { .tag = 18, .kind = ROW_U32, .offset = offsetof(struct message_start, output_lines) },
     { .tag = 19,
       .kind = ROW_I64,
@@ -60,23 +61,33 @@ static const struct row probe_rows[] = {
     { .tag = 4,
       .kind = ROW_BOOL,
       .optional = true,
-      .offset = offsetof(struct message_probe, switch_user) },
-    { .tag = 5, .kind = ROW_U32, .optional = true, .offset = offsetof(struct message_probe, uid) },
-    { .tag = 6, .kind = ROW_U32, .optional = true, .offset = offsetof(struct message_probe, gid) },
+      .offset = offsetof(struct message_probe, setup.switch_user) },
+    { .tag = 5,
+      .kind = ROW_U32,
+      .optional = true,
+      .offset = offsetof(struct message_probe, setup.uid) },
+    { .tag = 6,
+      .kind = ROW_U32,
+      .optional = true,
+      .offset = offsetof(struct message_probe, setup.gid) },
     { .tag = 7,
       .kind = ROW_TEXT,
       .optional = true,
-      .offset = offsetof(struct message_probe, user) },
+      .offset = offsetof(struct message_probe, setup.user) },
     { .tag = 8,
       .kind = ROW_TEXT,
       .optional = true,
-      .offset = offsetof(struct message_probe, home) },
+      .offset = offsetof(struct message_probe, setup.home) },
     { .kind = ROW_END },
 };
 
 static const struct row started_rows[] = {
     { .tag = 1, .kind = ROW_I32, .offset = offsetof(struct message_started, worker_pid) },
     { .tag = 2, .kind = ROW_I64, .offset = offsetof(struct message_started, started.ms) },
+    { .tag = 3,
+      .kind = ROW_TEXT,
+      .optional = true,
+      .offset = offsetof(struct message_started, unapplied) },
     { .kind = ROW_END },
 };
 
@@ -238,6 +249,7 @@ void message_free_params(const struct param_value *params, uint32_t count)
 void message_pack_start(struct frame *f, const struct message_start *m)
 {
     row_pack(f, MESSAGE_START, start_rows, m);
+    setup_put(f, &m->setup);
     put_params(f, m->params, m->param_count);
 }
 
@@ -254,6 +266,7 @@ void message_pack_stop(struct frame *f, const struct message_stop *m)
 void message_pack_probe(struct frame *f, const struct message_probe *m)
 {
     row_pack(f, MESSAGE_PROBE, probe_rows, m);
+    setup_put(f, &m->setup);
     put_params(f, m->params, m->param_count);
 }
 
@@ -313,13 +326,26 @@ static int unpack_plain(struct frame *f, const struct row *rows, void *ret_m, si
     return r;
 }
 
+static int unpack_lists(struct frame *f, struct message_setup *setup,
+                        const struct param_value **ret_params, uint32_t *ret_count)
+{
+    int r = setup_take(f, setup);
+
+    if (r < 0)
+        return r;
+    r = unpack_params(f, ret_params, ret_count);
+    if (r < 0)
+        message_free_setup(setup);
+    return r;
+}
+
 int message_unpack_start(struct frame *f, struct message_start *ret_m)
 {
     struct message_start m = { 0 };
     int r = row_unpack(f, start_rows, &m);
 
     if (r == 0)
-        r = unpack_params(f, &m.params, &m.param_count);
+        r = unpack_lists(f, &m.setup, &m.params, &m.param_count);
     if (r == 0)
         *ret_m = m;
     return r;
@@ -341,7 +367,7 @@ int message_unpack_probe(struct frame *f, struct message_probe *ret_m)
     int r = row_unpack(f, probe_rows, &m);
 
     if (r == 0)
-        r = unpack_params(f, &m.params, &m.param_count);
+        r = unpack_lists(f, &m.setup, &m.params, &m.param_count);
     if (r == 0)
         *ret_m = m;
     return r;

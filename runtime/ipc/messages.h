@@ -2,15 +2,16 @@
  * ipc/messages.h: what supervisor and guard say to each other. Type numbers and tags are final:
  * within FRAME_VERSION 1 new ones are added, none is changed. Each message has one struct, one pack
  * and one unpack. Unpacked texts and arrays point into the frame (texts) or into one heap block
- * that message_free_params() frees.
+ * that message_free_params() or message_free_setup() frees.
  *
  *   supervisor -> guard   START | PROBE first, then DEADLINE, STOP
  *   guard -> supervisor   STARTED, OUTPUT*, LOG*, PROGRESS*, then ENDED      (after START)
  *                         PROBED                                             (after PROBE)
  * The guard keeps ENDED until it fits; of PROGRESS it keeps only the latest; OUTPUT and LOG are
- * dropped and counted where the supervisor is slow. */
+ * dropped and counted where they come too fast or the supervisor is slow, but for the last ones. */
 #ifndef ROTA_IPC_MESSAGES_H
 #define ROTA_IPC_MESSAGES_H
+#include "base/limits.h"
 #include "base/param.h"
 #include "base/time.h"
 #include "ipc/frame.h"
@@ -28,6 +29,23 @@ enum message_type {
     MESSAGE_PROBED = 69,
 };
 
+/* As whom, where and within what a job's processes live. */
+struct message_setup {
+    bool switch_user;               /* to uid, gid and groups; false: the guard's own user */
+    uint32_t uid, gid;              /* gid is the primary group, and among the groups in any case */
+    const uint32_t *groups;         /* further ones */
+    uint32_t group_count;           /* of groups */
+    const char *user, *home;        /* for USER, LOGNAME and HOME; or NULL */
+    bool apart;                     /* may signal and trace its own processes only */
+    const char *working_dir;        /* absolute; NULL: / */
+    const char *const *environment; /* "NAME=value", each name once, none of rota's own */
+    uint32_t environment_count;
+    struct limits limits;
+    bool no_network;    /* but loopback */
+    const char *cgroup; /* the folder in which each run gets a group of its own; NULL: there is
+                           none */
+};
+
 /* MESSAGE_START: everything that a run needs. */
 struct message_start {
     const char *plugin_path; /* absolute */
@@ -40,9 +58,7 @@ struct message_start {
                                the start; 0: O stays */
     struct boot deadline;   /* D: before it the whole tree is gone */
     uint32_t purpose;       /* ROTA_FOR_RUN ... of plugin.h */
-    bool switch_user;       /* to uid, gid, with no other groups */
-    uint32_t uid, gid;
-    const char *user, *home; /* for USER, LOGNAME and HOME */
+    struct message_setup setup;
     uint32_t output_lines;
     const struct param_value *params;
     uint32_t param_count;
@@ -63,24 +79,23 @@ struct message_stop {
 struct message_probe {
     const char *plugin_path;
     const char *job;
-    uint32_t index;   /* the supervisor's own, returned in PROBED */
-    bool switch_user; /* these five as in START; absent: the guard's own user */
-    uint32_t uid, gid;
-    const char *user, *home;
+    uint32_t index;             /* the supervisor's own, returned in PROBED */
+    struct message_setup setup; /* as a run has it */
     const struct param_value *params;
     uint32_t param_count;
 };
 
 struct message_started {
     int32_t worker_pid;
-    struct boot started; /* O - W: the worker's first instruction */
+    struct boot started;   /* O - W: the worker's first instruction */
+    const char *unapplied; /* a sentence: what of the setup could not be applied; NULL or "": all
+                              was */
 };
 
 struct message_output {
     uint32_t stream;  /* 1 or 2 */
-    const char *text; /* one line, without its end; raw */
-    uint32_t dropped; /* lines of output and log lost before this one. At the end: with an empty
-                         text and stream 2 */
+    const char *text; /* one line, without its end; escaped, its "<3>" still there */
+    uint32_t dropped; /* lines of output and log lost here; then there is no text, and stream 2 */
 };
 
 struct message_log {
@@ -156,8 +171,8 @@ void message_pack_ended(struct frame *f, const struct message_ended *m);
 void message_pack_probed(struct frame *f, const struct message_probed *m);
 
 /* Each unpacks a frame of its type. 0, -EBADMSG (a field that is needed is absent or wrong),
- * -ENOMEM. Texts point into `f`, which must outlive them. Params of start and probe are on the
- * heap: free with message_free_params. */
+ * -ENOMEM. Texts point into `f`, which must outlive them. Params and setup of start and
+ * probe are on the heap: free with message_free_params and message_free_setup. */
 int message_unpack_start(struct frame *f, struct message_start *ret_m);
 int message_unpack_deadline(struct frame *f, struct message_deadline *ret_m);
 int message_unpack_stop(struct frame *f, struct message_stop *ret_m);
@@ -169,4 +184,5 @@ int message_unpack_progress(struct frame *f, struct message_progress *ret_m);
 int message_unpack_ended(struct frame *f, struct message_ended *ret_m);
 int message_unpack_probed(struct frame *f, struct message_probed *ret_m);
 void message_free_params(const struct param_value *params, uint32_t count);
+void message_free_setup(const struct message_setup *setup); /* its lists only, and they once */
 #endif

@@ -3,9 +3,8 @@
 
 #include <errno.h>
 
-void row_pack(struct frame *f, uint16_t type, const struct row *rows, const void *message)
+void row_put(struct frame *f, const struct row *rows, const void *message)
 {
-    frame_begin(f, type);
     for (const struct row *row = rows; row->kind != ROW_END; row++) {
         const char *member = (const char *)message + row->offset;
 
@@ -27,6 +26,12 @@ void row_pack(struct frame *f, uint16_t type, const struct row *rows, const void
             break;
         }
     }
+}
+
+void row_pack(struct frame *f, uint16_t type, const struct row *rows, const void *message)
+{
+    frame_begin(f, type);
+    row_put(f, rows, message);
 }
 
 static int store_integer(const struct row *row, int64_t value, char *member)

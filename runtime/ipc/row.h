@@ -12,13 +12,16 @@ enum row_kind { ROW_END, ROW_I64, ROW_I32, ROW_U32, ROW_BOOL, ROW_TEXT };
 struct row {
     uint16_t tag;
     uint8_t kind;
-    bool optional; /* absent: 0, false or NULL */
-    size_t offset;
+    bool optional;   /* absent: 0, false or NULL */
+    uint16_t offset; /* small, as there are many */
 };
 
 /* Begins the frame and puts a field a row. */
 void row_pack(struct frame *f, uint16_t type, const struct row *rows, const void *message);
-/* Fills `message`, which must be zeroed. Fields without a row are skipped, as from a newer peer. 0,
- * or -EBADMSG where a field is absent that is not optional, or is of the wrong kind or range. */
+/* Puts a field a row into a frame that was begun. */
+void row_put(struct frame *f, const struct row *rows, const void *message);
+/* Fills `message`, where what is absent stays as it was: zeroed. Fields without a row are skipped,
+ * as from a newer peer. 0, or -EBADMSG where a field is absent that is not optional, or is of the
+ * wrong kind or range. */
 int row_unpack(struct frame *f, const struct row *rows, void *message);
 #endif

@@ -3,6 +3,7 @@
 #include "ipc/messages.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,6 +55,9 @@ static const struct param_value params[] = {
     { .name = "yes", .kind = PARAM_BOOLEAN, .text = "true" },
 };
 
+static const uint32_t groups[] = { 0, 4294967294u, 20 };
+static const char *const variables[] = { "A=1 2", "B=" };
+
 static const struct message_start start = {
     .plugin_path = "/usr/lib/rota/exec.so",
     .job = "nightly",
@@ -68,10 +72,26 @@ static const struct message_start start = {
     .max_runtime_ms = INT64_C(2400000),
     .deadline = { INT64_MAX },
     .purpose = 1,
-    .switch_user = true,
-    .uid = 4294967294u,
-    .gid = 7,
-    .user = "rota-job",
+    .setup = {
+        .switch_user = true,
+        .uid = 4294967294u,
+        .gid = 7,
+        .groups = groups,
+        .group_count = 3,
+        .user = "rota-job",
+        .apart = true,
+        .working_dir = "/data",
+        .environment = variables,
+        .environment_count = 2,
+        .limits = { .memory_bytes = INT64_C(1) << 40,
+                    .cpu_time_ms = 1000,
+                    .open_files = 8,
+                    .processes = 9,
+                    .file_size_bytes = -1,
+                    .core_bytes = 10 },
+        .no_network = true,
+        .cgroup = "/sys/fs/cgroup/x",
+    },
     .output_lines = 20,
     .params = params,
     .param_count = 5,
@@ -93,6 +113,28 @@ static void check_params(const struct param_value *got, uint32_t count)
     }
 }
 
+/* That of `start`. */
+static void check_setup(const struct message_setup *got)
+{
+    const struct message_setup *sent = &start.setup;
+
+    assert_true(got->switch_user);
+    assert_int_equal(got->uid, 4294967294u);
+    assert_int_equal(got->gid, 7);
+    assert_int_equal(got->group_count, 3);
+    assert_memory_equal(got->groups, groups, sizeof(groups));
+    assert_string_equal(got->user, "rota-job");
+    assert_null(got->home);
+    assert_true(got->apart);
+    assert_string_equal(got->working_dir, "/data");
+    assert_int_equal(got->environment_count, 2);
+    assert_string_equal(got->environment[0], "A=1 2");
+    assert_string_equal(got->environment[1], "B=");
+    assert_memory_equal(&got->limits, &sent->limits, sizeof(sent->limits));
+    assert_true(got->no_network);
+    assert_string_equal(got->cgroup, sent->cgroup);
+}
+
 static void test_start(void **state)
 {
     struct message_start m;
@@ -108,10 +150,8 @@ static void test_start(void **state)
     assert_int_equal(m.fence, start.fence);
     assert_int_equal(m.attempts, UINT32_MAX);
     assert_int_equal(m.deadline.ms, INT64_MAX);
-    assert_true(m.switch_user);
-    assert_int_equal(m.uid, 4294967294u);
-    assert_string_equal(m.user, "rota-job");
-    assert_null(m.home);
+    check_setup(&m.setup);
+    message_free_setup(&m.setup);
     assert_int_equal(m.output_lines, 20);
     assert_int_equal(m.max_runtime_ms, 2400000);
     check_params(m.params, m.param_count);
@@ -123,6 +163,7 @@ static void test_probe(void **state)
     struct message_probe p = { .plugin_path = "/p.so",
                                .job = "j",
                                .index = 3,
+                               .setup = start.setup,
                                .params = params,
                                .param_count = 5 },
                          m;
@@ -132,13 +173,17 @@ static void test_probe(void **state)
     assert_int_equal(pass(), MESSAGE_PROBE);
     assert_int_equal(message_unpack_probe(&in, &m), 0);
     assert_int_equal(m.index, 3);
+    check_setup(&m.setup);
+    message_free_setup(&m.setup);
     check_params(m.params, m.param_count);
     message_free_params(m.params, m.param_count);
     p.param_count = 0;
+    p.setup = (struct message_setup){ .limits = LIMITS_NONE };
     message_pack_probe(&out, &p);
     assert_int_equal(pass(), MESSAGE_PROBE);
     assert_int_equal(message_unpack_probe(&in, &m), 0);
     assert_int_equal(m.param_count, 0);
+    assert_int_equal(m.setup.group_count + m.setup.environment_count, 0);
     message_free_params(m.params, m.param_count);
 }
 
@@ -165,6 +210,12 @@ static void test_small_messages(void **state)
     assert_int_equal(message_unpack_started(&in, &started), 0);
     assert_int_equal(started.worker_pid, 12);
     assert_int_equal(started.started.ms, 34);
+    assert_null(started.unapplied);
+    started.unapplied = "no limits";
+    message_pack_started(&out, &started);
+    assert_int_equal(pass(), MESSAGE_STARTED);
+    assert_int_equal(message_unpack_started(&in, &started), 0);
+    assert_string_equal(started.unapplied, "no limits");
     message_pack_output(&out, &output);
     assert_int_equal(pass(), MESSAGE_OUTPUT);
     assert_int_equal(message_unpack_output(&in, &output), 0);
@@ -241,6 +292,52 @@ static void test_probed(void **state)
     message_pack_probed(&out, &p);
     assert_int_equal(pass(), MESSAGE_PROBED);
     assert_int_equal(message_unpack_probed(&in, &m), -EBADMSG);
+}
+
+/* One that was built before the settings of a job were. */
+static void test_setup_of_an_earlier_peer(void **state)
+{
+    struct message_probe m;
+
+    (void)state;
+    frame_begin(&out, MESSAGE_PROBE);
+    frame_put_text(&out, 1, "/x");
+    frame_put_text(&out, 2, "j");
+    frame_put_integer(&out, 3, 0);
+    assert_int_equal(pass(), MESSAGE_PROBE);
+    assert_int_equal(message_unpack_probe(&in, &m), 0);
+    assert_false(m.setup.switch_user || m.setup.apart || m.setup.no_network);
+    assert_null(m.setup.environment);
+    assert_null(m.setup.groups);
+    assert_null(m.setup.cgroup);
+    assert_int_equal(m.setup.limits.open_files, 0);
+    assert_true(m.setup.limits.file_size_bytes == -1);
+    message_free_setup(&m.setup);
+}
+
+static void refuse_start(uint16_t tag, int64_t value)
+{
+    struct message_start m;
+
+    message_pack_start(&out, &start);
+    if (value == INT64_MAX)
+        frame_put(&out, tag, "x", 1);
+    else
+        frame_put_integer(&out, tag, value);
+    assert_int_equal(pass(), MESSAGE_START);
+    assert_int_equal(message_unpack_start(&in, &m), -EBADMSG);
+}
+
+static void test_setup_that_is_none(void **state)
+{
+    (void)state;
+    refuse_start(60, -1);
+    refuse_start(60, INT64_C(4294967296));
+    refuse_start(60, INT64_MAX);
+    refuse_start(61, INT64_MAX);
+    refuse_start(61, 5);
+    refuse_start(62, 2);
+    refuse_start(64, INT64_MAX);
 }
 
 static void test_unknown_tags_are_skipped(void **state)
@@ -373,6 +470,49 @@ static void test_last_word_of_who_did_not_listen(void **state)
     assert_int_equal(frame_receive(pair[0], &in), 0);
 }
 
+static void send_descriptor(int fd)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fd))] = { 0 };
+    struct iovec packet = { out.bytes, out.length };
+    struct msghdr m = { .msg_iov = &packet,
+                        .msg_iovlen = 1,
+                        .msg_control = control,
+                        .msg_controllen = sizeof(control) };
+    struct cmsghdr *head = CMSG_FIRSTHDR(&m);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(fd));
+    memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+    assert_int_equal(sendmsg(pair[0], &m, 0), out.length);
+}
+
+/* It is not closed: that could wait for ever. */
+static void test_descriptors_are_refused_and_left_open(void **state)
+{
+    int given[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(given), 0);
+    message_pack_stop(&out, &(struct message_stop){ .reason = 5 });
+    send_descriptor(given[1]);
+    assert_int_equal(frame_receive(pair[1], &in), -EPERM);
+    /* With none that can write, a read would be at an end. */
+    close(given[1]);
+    assert_int_equal(fcntl(given[0], F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(read(given[0], &byte, 1), -1);
+    assert_int_equal(errno, EAGAIN);
+    close(given[0]);
+    assert_int_equal(pass(), MESSAGE_STOP);
+}
+
+static void free_start(const struct message_start *m)
+{
+    message_free_params(m->params, m->param_count);
+    message_free_setup(&m->setup);
+}
+
 /* Whatever stands in a packet, unpacking reads inside it: shown by the sanitizers. */
 static void test_damage(void **state)
 {
@@ -385,14 +525,14 @@ static void test_damage(void **state)
             memcpy(&in, &out, offsetof(struct frame, bytes) + out.length);
             in.bytes[i] ^= (unsigned char)flip;
             if (message_unpack_start(&in, &m) == 0)
-                message_free_params(m.params, m.param_count);
+                free_start(&m);
         }
     }
     for (size_t length = FRAME_HEADER_SIZE; length < out.length; length++) {
         memcpy(&in, &out, offsetof(struct frame, bytes) + out.length);
         in.length = length;
         if (message_unpack_start(&in, &m) == 0)
-            message_free_params(m.params, m.param_count);
+            free_start(&m);
     }
 }
 
@@ -404,6 +544,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_small_messages, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_ended, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_probed, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_setup_of_an_earlier_peer, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_setup_that_is_none, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_unknown_tags_are_skipped, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_ranges, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_what_is_refused_leaves_no_trace, open_pair,
@@ -413,6 +555,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_overlong, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_nobody_and_nothing, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_last_word_of_who_did_not_listen, open_pair,
+                                        close_pair),
+        cmocka_unit_test_setup_teardown(test_descriptors_are_refused_and_left_open, open_pair,
                                         close_pair),
         cmocka_unit_test(test_damage),
     };
