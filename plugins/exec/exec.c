@@ -239,6 +239,32 @@ static bool is_stopped(const struct rota_run *r)
     return rota_should_stop(r) || poll(&fd, 1, 0) > 0;
 }
 
+/* To follow the signal's name: what a program did that a limit of its job ended. */
+static const char *limit_of(int signo)
+{
+    switch (signo) {
+    case SIGXCPU:
+        return ": it used up its limits.cpu_time";
+    case SIGXFSZ:
+        return ": it wrote more than its limits.file_size";
+    default:
+        return "";
+    }
+}
+
+/* The same of what cannot be started. */
+static const char *limit_behind(int error)
+{
+    switch (error) {
+    case EAGAIN:
+        return "; see limits.processes";
+    case ENOMEM:
+        return "; see limits.memory";
+    default:
+        return "";
+    }
+}
+
 static int result_of(const struct rota_run *r, const char *program, int status)
 {
     const char *name;
@@ -250,8 +276,8 @@ static int result_of(const struct rota_run *r, const char *program, int status)
         return rota_fail(r, ROTA_DECLINED, "%s was stopped", program);
     if (WIFSIGNALED(status)) {
         name = sigabbrev_np(WTERMSIG(status));
-        return rota_fail(r, ROTA_FAILED, "%s was killed by signal %d (SIG%s)", program,
-                         WTERMSIG(status), name ? name : "?");
+        return rota_fail(r, ROTA_FAILED, "%s was killed by signal %d (SIG%s)%s", program,
+                         WTERMSIG(status), name ? name : "?", limit_of(WTERMSIG(status)));
     }
     if (WEXITSTATUS(status) == 0)
         return ROTA_SUCCEEDED;
@@ -281,7 +307,8 @@ static int run(const struct rota_run *r)
     if (input >= 0)
         close(input);
     if (child < 0)
-        return rota_fail(r, ROTA_FAILED, "%s cannot be started: %s", command[0], strerror(-child));
+        return rota_fail(r, ROTA_FAILED, "%s cannot be started: %s%s", command[0], strerror(-child),
+                         limit_behind(-child));
     /* A SIGTERM to all that came before the exec was not the program's to see. */
     if (is_stopped(r))
         kill(child, SIGTERM);

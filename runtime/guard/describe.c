@@ -83,6 +83,7 @@ const char *describe_advice(const char *file)
 int describe_main(const char *file)
 {
     char path[PATH_MAX], sentence[SENTENCE_SIZE];
+    const struct trust_place place = { .path = path, .folder = -1 };
     struct plugin plugin;
     int status;
 
@@ -91,7 +92,7 @@ int describe_main(const char *file)
                     describe_advice(file));
         return complain("", sentence);
     }
-    if (loader_load(path, &plugin, sentence) < 0)
+    if (loader_load(&place, &plugin, sentence) < 0)
         return complain("", sentence);
     status = print(&plugin, path);
     loader_done(&plugin);

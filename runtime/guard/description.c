@@ -179,12 +179,14 @@ static const struct key {
 
 static void take(struct reader *r, const struct key *key, const char *value)
 {
-    char *base = key->place == OF_PLUGIN ? (char *)&r->plugin.contract : (char *)newest(r);
+    char *base;
 
-    if (key->read)
+    if (key->read) {
         key->read(r, value);
-    else
-        *(const char **)(void *)(base + key->offset) = value;
+        return;
+    }
+    base = key->place == OF_PLUGIN ? (char *)&r->plugin.contract : (char *)newest(r);
+    *(const char **)(void *)(base + key->offset) = value;
 }
 
 static void take_key(struct reader *r, const char *name, const char *value)
@@ -349,10 +351,12 @@ int description_parse(char *text, size_t length, const char *path, struct plugin
 }
 
 /* The whole file on the heap, with room for one byte more. */
-static int read_file(const char *path, char **ret_text, size_t *ret_length)
+static int read_file(const struct trust_place *place, char **ret_text, size_t *ret_length)
 {
+    int folder = place->folder < 0 ? AT_FDCWD : place->folder;
+    const char *name = place->folder < 0 ? place->path : trust_name(place);
     /* Not to wait for who writes to a FIFO. */
-    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    CLEANUP_CLOSE int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     CLEANUP_FREE char *text = NULL;
     size_t length = 0;
     struct stat st;
@@ -401,12 +405,14 @@ static int check_neighbour(const char *path, struct plugin *p, struct problems *
     return -EBADMSG;
 }
 
-int description_load(const char *path, struct plugin *ret_plugin, struct problems *problems)
+int description_load(const struct trust_place *place, struct plugin *ret_plugin,
+                     struct problems *problems)
 {
+    const char *path = place->path;
     struct plugin plugin;
     char *text = NULL;
     size_t length = 0;
-    int r = read_file(path, &text, &length);
+    int r = read_file(place, &text, &length);
 
     if (r == -EFBIG)
         problems_add(problems, -1, "%s has more than %zu bytes; no description is so long", path,

@@ -41,7 +41,8 @@ void description_write(FILE *out, const struct plugin *p);
 int description_parse(char *text, size_t length, const char *path, struct plugin *ret_plugin,
                       struct problems *problems);
 
-/* The same from a file. Besides: -EBADMSG where it describes another plugin, which lies beside it;
- * -errno with a problem where it cannot be read. */
-int description_load(const char *path, struct plugin *ret_plugin, struct problems *problems);
+/* The same from a file, in its folder where the place has one. Besides: -EBADMSG where it describes
+ * another plugin, which lies beside it; -errno with a problem where it cannot be read. */
+int description_load(const struct trust_place *place, struct plugin *ret_plugin,
+                     struct problems *problems);
 #endif

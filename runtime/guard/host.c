@@ -8,9 +8,6 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Any thread may call fail(). */
-static pthread_mutex_t fail_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static struct host *host_of(const struct rota_run *run)
 {
     return run->host;
@@ -27,8 +24,7 @@ static const struct value *wanted(const struct rota_run *run, const char *name, 
         return value;
     if (name && params_find(h->params, name, 0))
         text_format(sentence, sizeof(sentence),
-                    "plugin '%s' asked for its parameter '%.64s' as a %s, but declares another "
-                    "type",
+                    "plugin '%s' asked for its parameter '%.64s' as type %s, but declares another",
                     h->params->plugin->contract.name, name, params_type_name(type));
     else
         text_format(sentence, sizeof(sentence),
@@ -98,7 +94,11 @@ static int64_t host_lease_left_ms(const struct rota_run *run)
 
 static int host_should_stop(const struct rota_run *run)
 {
-    return atomic_load(&host_of(run)->stopping);
+    struct host *h = host_of(run);
+
+    if (!atomic_load(&h->stopping) && h->port.look)
+        h->port.look();
+    return atomic_load(&h->stopping);
 }
 
 static void host_progress(const struct rota_run *run, double fraction, const char *text)
@@ -123,9 +123,9 @@ static void host_fail(const struct rota_run *run, const char *text)
 {
     struct host *h = host_of(run);
 
-    pthread_mutex_lock(&fail_lock);
+    pthread_mutex_lock(&h->fail_lock);
     text_copy(h->fail_text, sizeof(h->fail_text), text ? text : "");
-    pthread_mutex_unlock(&fail_lock);
+    pthread_mutex_unlock(&h->fail_lock);
 }
 
 void host_init(struct host *h, const struct params *params, const struct host_port *port)
@@ -149,6 +149,7 @@ void host_init(struct host *h, const struct params *params, const struct host_po
     h->run = run;
     h->params = params;
     h->port = *port;
+    h->fail_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 int host_call(struct host *h, int (*function)(const struct rota_run *), const char *name)
@@ -167,9 +168,9 @@ int host_call(struct host *h, int (*function)(const struct rota_run *), const ch
     return ROTA_FAILED;
 }
 
-void host_fail_text(const struct host *h, char ret_text[HOST_FAIL_SIZE])
+void host_fail_text(struct host *h, char ret_text[HOST_FAIL_SIZE])
 {
-    pthread_mutex_lock(&fail_lock);
+    pthread_mutex_lock(&h->fail_lock);
     text_copy(ret_text, HOST_FAIL_SIZE, h->fail_text);
-    pthread_mutex_unlock(&fail_lock);
+    pthread_mutex_unlock(&h->fail_lock);
 }

@@ -5,6 +5,7 @@
 #define ROTA_GUARD_HOST_H
 #include "base/time.h"
 #include "guard/params.h"
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* Exit status of a worker whose plugin broke the contract (EX_SOFTWARE). */
@@ -18,6 +19,8 @@ struct host;
 struct host_port {
     void (*log)(int level, const char *text);
     void (*progress)(double fraction, const char *text);
+    /* Sets `stopping` where it is time; NULL: somebody else does. Async-signal-safe. */
+    void (*look)(void);
     /* The plugin has a bug: say `sentence` and end the process. Does not return. */
     __attribute__((noreturn)) void (*give_up)(const char *sentence);
 };
@@ -32,7 +35,8 @@ struct host {
     atomic_llong overrun_ms;        /* O: moved by progress, if it may be */
     atomic_llong deadline_ms;       /* D: moved by renewals */
     atomic_bool stopping;           /* SIGTERM came, or the stop pipe is readable */
-    char fail_text[HOST_FAIL_SIZE]; /* under a lock: see host_fail_text() */
+    pthread_mutex_t fail_lock;      /* any thread may call fail() */
+    char fail_text[HOST_FAIL_SIZE]; /* under it: see host_fail_text() */
 };
 
 /* Fills everything but the members of `run` that say which run it is. `h` must not move afterwards.
@@ -44,5 +48,5 @@ void host_init(struct host *h, const struct params *params, const struct host_po
 int host_call(struct host *h, int (*function)(const struct rota_run *), const char *name);
 
 /* Copies the last fail() text; "" if there is none. From any thread. */
-void host_fail_text(const struct host *h, char ret_text[HOST_FAIL_SIZE]);
+void host_fail_text(struct host *h, char ret_text[HOST_FAIL_SIZE]);
 #endif

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/launch.h"
 #include "base/fault_point.h"
+#include "base/text.h"
 #include "base/tree.h"
+#include "guard/cgroup.h"
 #include "guard/clock.h"
+#include "guard/rights.h"
 #include "guard/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <rota/plugin.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -51,58 +56,101 @@ static void close_pipes(struct pipes *p)
     close_one(p->socket[0]);
 }
 
-/* The pid or -errno; never comes back in the child. */
-static pid_t fork_worker(const struct message_start *start, const char *path, const struct pipes *p,
-                         struct boot started)
+/* A group of its own where rotad has a folder for them; without one the limits are each process's.
+ * The descriptor of the group; -1: there is none. */
+static int plan(const struct message_start *start, struct limits_plan *ret_plan)
 {
-    struct worker_setup setup = {
-        .start = start,
-        .resolved_path = path,
-        .started = started,
-        .sandbox = {
-            .parent = getpid(),
-            .fds = { -1, p->out[1], p->err[1], p->socket[1], p->stop[0] },
-            .fd_count = 5,
-            .switch_user = start->switch_user,
-            .uid = start->uid,
-            .gid = start->gid,
-            .user = start->user,
-            .home = start->home,
-        },
+    const struct message_setup *setup = &start->setup;
+    struct limits_ground ground = {
+        .is_root = (setup->switch_user ? setup->uid : geteuid()) == 0,
+        .wants_group = setup->cgroup != NULL,
     };
-    pid_t pid = fork();
+    struct cgroup group = { .folder = -1 };
+    char why[128];
+    int r;
 
-    if (pid == 0)
-        worker_main(&setup);
-    return pid < 0 ? -errno : pid;
+    limits_look(&ground);
+    if (setup->cgroup) {
+        r = cgroup_make(setup->cgroup, start->job, &setup->limits, &group);
+        text_format(why, sizeof(why), "it has no control group of its own: %s", strerror(-r));
+        ground.no_group = r < 0 ? why : NULL;
+    }
+    ground.group_has_memory = group.has_memory;
+    ground.group_has_processes = group.has_processes;
+    limits_plan(&setup->limits, &ground, ret_plan);
+    return group.folder;
 }
 
-int launch_worker(const struct message_start *start, const char *path,
-                  struct launched *ret_launched)
+/* The pid or -errno; never comes back in the child. Fills what is known before the fork. */
+static pid_t fork_worker(const struct message_start *start, const struct trust_place *plugin,
+                         const struct pipes *p, struct launched *launched)
 {
-    struct boot started;
+    struct limits_plan limits;
+    struct worker_setup setup = {
+        .start = start,
+        .plugin = plugin,
+        .sandbox = {
+            .parent = getpid(),
+            .fds = { -1, p->out[1], p->err[1], p->socket[1], p->stop[0], plugin->folder },
+            .fd_count = plugin->folder < 0 ? SANDBOX_FOLDER : SANDBOX_FOLDER + 1,
+            .setup = &start->setup,
+            .limits = &limits,
+            .may_be_dumped = start->setup.limits.core_bytes > 0 || start->purpose == ROTA_FOR_TRY,
+        },
+    };
+    pid_t pid;
+
+    launched->group = plan(start, &limits);
+    setup.sandbox.group = launched->group >= 0 ? start->job : NULL;
+    text_copy(launched->unapplied, sizeof(launched->unapplied), limits.unapplied);
+    setup.started = launched->started = clock_now();
+    pid = fork();
+    if (pid == 0)
+        worker_main(&setup);
+    if (pid > 0)
+        return pid;
+    pid = -errno;
+    cgroup_remove(start->setup.cgroup, start->job, launched->group);
+    return pid;
+}
+
+/* What could not be found again, or killed, is not started. */
+static int check_end(const struct message_start *start, const char **ret_why)
+{
+    const struct message_setup *setup = &start->setup;
+
+    if (setup->switch_user && setup->uid != geteuid() && !rights_have(CAP_KILL)) {
+        *ret_why = "rotad may not kill what another user runs; give it the ambient capability "
+                   "CAP_KILL";
+        return -EPERM;
+    }
+    return tree_check(start->purpose == ROTA_FOR_TRY, ret_why);
+}
+
+int launch_worker(const struct message_start *start, const struct trust_place *plugin,
+                  struct launched *ret_launched, const char **ret_why)
+{
+    const char *why = NULL;
+    struct launched launched;
     struct pipes p;
     int r = open_pipes(&p);
 
-    /* What could not be found again, to be killed, is not started. */
     if (r == 0)
-        r = tree_check();
+        r = check_end(start, &why);
     FAULT_POINT(guard_before_the_fork);
-    started = clock_now();
     if (r == 0)
-        r = fork_worker(start, path, &p, started);
+        r = fork_worker(start, plugin, &p, &launched);
     if (r < 0) {
         close_pipes(&p);
+        *ret_why = why ? why : strerror(-r);
         return r;
     }
     close_workers_ends(&p);
-    *ret_launched = (struct launched){
-        .worker = r,
-        .started = started,
-        .out = p.out[0],
-        .err = p.err[0],
-        .stop = p.stop[1],
-        .socket = p.socket[0],
-    };
+    launched.worker = r;
+    launched.out = p.out[0];
+    launched.err = p.err[0];
+    launched.stop = p.stop[1];
+    launched.socket = p.socket[0];
+    *ret_launched = launched;
     return 0;
 }

@@ -2,6 +2,8 @@
  * guard/launch.h: forks the worker, with the pipes and the socket between it and the guard. */
 #ifndef ROTA_GUARD_LAUNCH_H
 #define ROTA_GUARD_LAUNCH_H
+#include "base/trust.h"
+#include "guard/limits.h"
 #include "ipc/messages.h"
 #include <sys/types.h>
 
@@ -12,9 +14,11 @@ struct launched {
     int out, err;        /* what it prints */
     int stop;            /* readable for the worker once this is written to or closed */
     int socket;
+    int group; /* the folder of the run's control group; -1: there is none */
+    char unapplied[LIMITS_UNAPPLIED_SIZE]; /* what of the setup could not be; "" */
 };
 
-/* `path`: the plugin's file, checked. 0, or -errno with nothing left open. */
-int launch_worker(const struct message_start *start, const char *path,
-                  struct launched *ret_launched);
+/* `plugin`: as loader_find() found it. 0; else -errno with nothing left open, and why. */
+int launch_worker(const struct message_start *start, const struct trust_place *plugin,
+                  struct launched *ret_launched, const char **ret_why);
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/life.h"
+#include "base/cleanup.h"
 #include "base/fault_point.h"
 #include "base/tree.h"
+#include "guard/cgroup.h"
 #include "guard/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -19,6 +22,8 @@
 /* So long a tree has at least to be gone after the first kill, and so long before D it is told of
  * where it is not: the guard may have to wait for a processor, and who stays silent is killed. */
 #define UNCLEAN_MS 1000
+/* Children that die or stop in a stream must not keep the guard from looking at its clock. */
+#define REAPS_PER_TURN 256
 /* Where it is known that something cannot be killed, and nothing new is born: a slice in ten
  * seconds is all that it gets. */
 #define ROUND_GAP_STUCK_MS 10000
@@ -38,6 +43,7 @@ void life_begin(struct life *l, const struct message_start *start, struct boot s
         .grace_ms = start->stop_grace_ms,
         .margin_ms = start->margin_ms,
         .stop_pipe = stop_pipe,
+        .group = -1,
         .worker = worker,
         .worker_alive = true,
         .round_gap_ms = ROUND_GAP_MIN_MS,
@@ -62,6 +68,24 @@ void life_progress(struct life *l, struct boot now)
 {
     l->overrun_at = boot_max(l->overrun_at,
                              life_extended(l->started, l->worst_case_ms, l->max_runtime_ms, now));
+}
+
+/* Where it may: what forks for ever must not crowd out the one that ends it. A kernel that shares
+ * its processors between sessions first looks at that of the session. */
+static void hurry(struct life *l)
+{
+    CLEANUP_CLOSE int session = -1;
+    ssize_t n;
+
+    if (l->hurries)
+        return;
+    l->hurries = true;
+    session = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+    setpriority(PRIO_PROCESS, 0, -20);
+    if (session >= 0) {
+        n = write(session, "-20", 3);
+        (void)n;
+    }
 }
 
 static int signal_all(struct life *l, int signo)
@@ -89,9 +113,10 @@ static bool has_worker_ended(const struct life *l)
 {
     siginfo_t info = { 0 };
 
+    /* A worker that has this process trace it is told of when it stops, too. */
     return !l->worker_alive ||
            (waitid(P_PID, (id_t)l->worker, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid != 0);
+            info.si_pid != 0 && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED);
 }
 
 void life_stop(struct life *l, enum ended_stop why, struct boot now)
@@ -100,6 +125,7 @@ void life_stop(struct life *l, enum ended_stop why, struct boot now)
 
     if (l->phase != PHASE_RUNNING || has_worker_ended(l))
         return;
+    hurry(l);
     l->phase = PHASE_ASKED;
     if (!l->answered)
         l->stop = why;
@@ -128,11 +154,16 @@ static void worker_died(struct life *l, int status, struct boot now)
 static void reap(struct life *l, struct boot now)
 {
     struct tree_death death;
-    int r;
+    int r = 1;
 
-    while ((r = tree_reap(&death)) > 0)
-        if (death.pid == l->worker && l->worker_alive)
+    for (int i = 0; i < REAPS_PER_TURN && r > 0; i++) {
+        r = tree_reap(&death);
+        if (r > 0 && death.pid == l->worker && l->worker_alive)
             worker_died(l, death.status, now);
+    }
+    l->more_to_reap = r > 0;
+    if (l->more_to_reap)
+        hurry(l);
     if (r == -ECHILD)
         l->phase = PHASE_EMPTY;
 }
@@ -142,7 +173,8 @@ static int kill_once(struct life *l)
 {
     int live;
 
-    /* First in one step all that stayed in the worker's group; the number is its own until it is
+    cgroup_kill(l->group);
+    /* In one step all that stayed in the worker's process group; the number is its own until it is
      * reaped. Without /proc this is all that can be done. */
     if (l->worker_alive) {
         kill(-l->worker, SIGKILL);
@@ -163,8 +195,10 @@ static void kill_rounds(struct life *l, struct boot now)
         slice_end = boot_min(slice_end, life_unclean_at(l));
     do {
         live = kill_once(l);
-        now = clock_now();
-        reap(l, now);
+        do {
+            now = clock_now();
+            reap(l, now);
+        } while (l->more_to_reap && !boot_reached(now, slice_end));
         if (l->phase == PHASE_EMPTY)
             return;
     } while (live > 0 && !boot_reached(now, slice_end));
@@ -181,8 +215,7 @@ static void begin_killing(struct life *l, struct boot now)
 {
     int live;
 
-    /* Where it may: what forks for ever must not crowd out the one that ends it. */
-    setpriority(PRIO_PROCESS, 0, -20);
+    hurry(l);
     FAULT_POINT(guard_before_the_kill);
     l->phase = PHASE_KILLING;
     l->kill_at = now;
@@ -229,6 +262,8 @@ void life_advance(struct life *l, struct boot now)
 
 struct boot life_next(const struct life *l)
 {
+    if (l->more_to_reap)
+        return l->started; /* which has passed: at once */
     switch (l->phase) {
     case PHASE_RUNNING:
         return boot_min(lost_at(l), l->overrun_at);

@@ -18,6 +18,7 @@ struct life {
     struct boot started, deadline, overrun_at, kill_at, next_round;
     int64_t worst_case_ms, max_runtime_ms, grace_ms, margin_ms;
     int stop_pipe; /* write end; -1 once it was used */
+    int group;     /* the folder of the run's control group; -1: there is none. The caller's */
     pid_t worker;
     bool worker_alive;
     int status; /* of waitpid(), once the worker is dead */
@@ -28,6 +29,8 @@ struct life {
     uint32_t leftovers;
     uint64_t newest; /* of tree_signal() */
     int64_t round_gap_ms;
+    bool more_to_reap; /* than one look took */
+    bool hurries;      /* before all else that wants a processor */
 };
 
 /* `started`: just before the worker's fork. Takes the pipe's end. */

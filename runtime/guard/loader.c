@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/loader.h"
 #include "base/cleanup.h"
+#include "base/library.h"
 #include "base/text.h"
-#include "base/trust.h"
 #include "guard/description.h"
 #include "guard/values.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,46 +24,65 @@
 #define FEATURES_KNOWN UINT64_C(0)
 #define NAME_SIZE_MAX 63
 
-int loader_check_path(const char *path, char *ret_resolved, char *sentence)
+static int find_trusted(const char *path, struct trust_place *ret_place, char *sentence)
 {
-    CLEANUP_FREE char *resolved = NULL;
+    struct trust_place place = { 0 };
     char why[TRUST_WHY_SIZE];
-    struct stat st = { 0 };
     int r;
 
     if (path[0] != '/') {
         text_format(sentence, SENTENCE_SIZE, "plugin path '%s' is not absolute", path);
         return -EINVAL;
     }
-    r = trust_resolve(path, &resolved, why);
-    if (r == -EPERM) {
+    r = trust_walk("", path, &place, why);
+    if (why[0] != '\0') {
         text_format(sentence, SENTENCE_SIZE, "others could replace the plugin: %s", why);
         return r;
     }
-    if (r == 0 && strlen(resolved) >= PATH_MAX)
-        r = -ENAMETOOLONG;
-    if (r == 0 && stat(resolved, &st) < 0)
-        r = -errno;
     if (r < 0) {
         text_format(sentence, SENTENCE_SIZE, "%s: %s", path, strerror(-r));
         return r;
     }
-    if (!S_ISREG(st.st_mode)) {
+    if (!S_ISREG(place.mode)) {
         text_format(sentence, SENTENCE_SIZE, "%s is no regular file", path);
+        trust_done(&place);
         return -EINVAL;
     }
-    text_copy(ret_resolved, PATH_MAX, resolved);
+    *ret_place = place;
     return 0;
+}
+
+int loader_find(const char *path, bool loose, struct trust_place *ret_place, char *sentence)
+{
+    char *copy;
+
+    if (!loose)
+        return find_trusted(path, ret_place, sentence);
+    copy = strdup(path);
+    if (!copy) {
+        text_copy(sentence, SENTENCE_SIZE, "no memory for the plugin's path");
+        return -ENOMEM;
+    }
+    *ret_place = (struct trust_place){ .path = copy, .folder = -1 };
+    return 0;
+}
+
+static bool is_small_letter(char c)
+{
+    return c >= 'a' && c <= 'z';
 }
 
 bool loader_is_name(const char *name, bool dash)
 {
     size_t length = name ? strlen(name) : 0;
 
-    if (length == 0 || length > NAME_SIZE_MAX || name[0] < 'a' || name[0] > 'z')
+    if (length == 0 || length > NAME_SIZE_MAX || !is_small_letter(name[0]))
         return false;
-    return strspn(name, dash ? "abcdefghijklmnopqrstuvwxyz0123456789_-"
-                             : "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
+    for (const char *at = name; *at; at++)
+        if (!is_small_letter(*at) && (*at < '0' || *at > '9') && *at != '_' &&
+            !(dash && *at == '-'))
+            return false;
+    return true;
 }
 
 /* A text of the plugin goes into sentences cut: a wild one must not push the rest out. */
@@ -76,8 +95,8 @@ static int check_head(const struct rota_plugin *c, const char *path, char *sente
                     path, c->abi, ROTA_ABI);
         return -EPROTO;
     }
-    if (c->size < CONTRACT_SIZE_MIN || c->param_size < PARAM_SIZE_MIN ||
-        c->param_size % _Alignof(struct rota_param) != 0) {
+    if (c->size < CONTRACT_SIZE_MIN || c->size % _Alignof(void *) != 0 ||
+        c->param_size < PARAM_SIZE_MIN || c->param_size % _Alignof(struct rota_param) != 0) {
         text_format(sentence, SENTENCE_SIZE,
                     "%s has a contract of %u bytes with parameters of %u; the least are %zu and "
                     "%zu, in whole words; declare it by ROTA_PLUGIN",
@@ -187,18 +206,52 @@ static size_t symbol_size(const void *symbol)
     return entry->st_size == 0 ? SIZE_MAX : entry->st_size;
 }
 
-static int find_contract(const char *path, struct rota_plugin *ret_contract, char *sentence)
+/* Of such a file dlopen says that it is not there. */
+static bool is_for_another_processor(const struct trust_place *place)
+{
+    static const char here;
+    bool in_folder = place->folder >= 0;
+    CLEANUP_CLOSE int fd =
+        openat(in_folder ? place->folder : AT_FDCWD, in_folder ? trust_name(place) : place->path,
+               O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const ElfW(Ehdr) * ours;
+    ElfW(Ehdr) theirs;
+    Dl_info info;
+
+    if (fd < 0 || read(fd, &theirs, sizeof(theirs)) != (ssize_t)sizeof(theirs) ||
+        memcmp(theirs.e_ident, ELFMAG, SELFMAG) != 0 || !dladdr(&here, &info))
+        return false;
+    ours = info.dli_fbase;
+    return theirs.e_machine != ours->e_machine;
+}
+
+static int tell_not_loaded(const struct trust_place *place, const char *why, char *sentence)
+{
+    if (is_for_another_processor(place))
+        text_format(sentence, SENTENCE_SIZE,
+                    "%s was built for another processor; build it for this device's", place->path);
+    else
+        text_format(sentence, SENTENCE_SIZE, "the plugin cannot be loaded: %s", why);
+    return -ENOEXEC;
+}
+
+static int find_contract(const struct trust_place *place, struct rota_plugin *ret_contract,
+                         char *sentence)
 {
     struct rota_plugin contract = { 0 };
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char why[LIBRARY_WHY_SIZE];
+    const char *path = place->path;
     const struct rota_plugin *symbol;
+    pid_t self = getpid();
     size_t length;
-    int r;
+    void *handle;
+    int r = library_open(place, &handle, why);
 
-    if (!handle) {
-        text_format(sentence, SENTENCE_SIZE, "the plugin cannot be loaded: %s", dlerror());
-        return -ENOEXEC;
-    }
+    /* A constructor that forked: its child must not do this process's work a second time. */
+    if (getpid() != self)
+        _exit(EXIT_SUCCESS);
+    if (r < 0)
+        return tell_not_loaded(place, why, sentence);
     symbol = dlsym(handle, "rota_plugin");
     length = symbol ? symbol_size(symbol) : 0;
     if (length < offsetof(struct rota_plugin, needs)) {
@@ -226,31 +279,32 @@ static int find_contract(const char *path, struct rota_plugin *ret_contract, cha
 }
 
 /* dlopen waits for who writes to a FIFO, for ever. */
-static int check_file(const char *path, char *sentence)
+static int check_file(const struct trust_place *place, char *sentence)
 {
     struct stat st;
 
-    if (description_is_named(path)) {
+    if (description_is_named(place->path)) {
         text_format(sentence, SENTENCE_SIZE,
                     "%s is a plugin's description, which cannot be run; name the plugin's .so",
-                    path);
+                    place->path);
         return -ENOEXEC;
     }
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        text_format(sentence, SENTENCE_SIZE, "%s is no regular file", path);
+    if (place->folder < 0 && stat(place->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        text_format(sentence, SENTENCE_SIZE, "%s is no regular file", place->path);
         return -ENOEXEC;
     }
     return 0; /* what is not there dlopen tells */
 }
 
-int loader_load(const char *path, struct plugin *ret_plugin, char *sentence)
+int loader_load(const struct trust_place *place, struct plugin *ret_plugin, char *sentence)
 {
     struct plugin p = { 0 };
+    const char *path = place->path;
     int r;
 
-    r = check_file(path, sentence);
+    r = check_file(place, sentence);
     if (r == 0)
-        r = find_contract(path, &p.contract, sentence);
+        r = find_contract(place, &p.contract, sentence);
     if (r == 0)
         r = check_contract(&p.contract, path, sentence);
     if (r == 0)

@@ -2,6 +2,7 @@
  * guard/loader.h: from a file to a plugin whose contract was checked. */
 #ifndef ROTA_GUARD_LOADER_H
 #define ROTA_GUARD_LOADER_H
+#include "base/trust.h"
 #include <rota/plugin.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,14 +26,16 @@ bool loader_is_name(const char *name, bool dash);
 /* NULL, or what is wrong with a declaration ("a type that ..."), held against those before it. */
 const char *loader_param_mistake(const struct plugin *p, size_t index);
 
-/* Whether nobody could replace the file but root and this process's own user, by the rule of
- * base/trust.h. 0 and *ret_resolved (PATH_MAX bytes); else -errno and a sentence. */
-int loader_check_path(const char *path, char *ret_resolved, char *sentence);
+/* Where a plugin's file or description is that nobody can replace but root and this process's own
+ * user, by the rule of base/trust.h; or, `loose`, anybody's, which is then known by its path alone
+ * (its folder is -1). 0 and *ret_place, trust_done() is the caller's; else -errno and a sentence.
+ */
+int loader_find(const char *path, bool loose, struct trust_place *ret_place, char *sentence);
 
 /* Loads into this process, which runs the file's constructors. 0 and *ret_plugin; else -errno and a
  * sentence: -ENOEXEC no plugin (a description is none), -EPROTO another contract, -EBADMSG a
  * contract with a mistake. */
-int loader_load(const char *path, struct plugin *ret_plugin, char *sentence);
+int loader_load(const struct trust_place *place, struct plugin *ret_plugin, char *sentence);
 
 void loader_done(struct plugin *p);
 #endif

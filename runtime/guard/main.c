@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* sysexits.h's EX_USAGE */
 #define EXIT_USAGE 64
@@ -63,9 +64,10 @@ int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
 
-    /* The name after --run is for ps alone. */
+    /* The name after --run is for ps alone. Nothing is left to be written at its end, which libc
+     * would touch page after page to find out. */
     if (strcmp(mode, "--run") == 0)
-        return run_main();
+        _exit(run_main());
     if (strcmp(mode, "--probe") == 0)
         return probe_main();
     if (strcmp(mode, "--describe") == 0)

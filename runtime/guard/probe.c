@@ -72,6 +72,7 @@ static int answer_next(void)
         r = probe_file_init(&probe.file, &probe.question, false, CONTROL_SOCKET);
     }
     message_free_params(question.params, question.param_count);
+    message_free_setup(&question.setup);
     if (r < 0)
         return r;
     probe_file_ask(&probe.file, &probe.question, index, &probe.answer);
@@ -86,7 +87,9 @@ int probe_main(void)
     sandbox_reset_signals();
     if (close_range(CONTROL_SOCKET + 1, ~0U, 0) < 0 ||
         fcntl(CONTROL_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ||
-        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ||
+        /* Parameters may be secrets: see run_main(). */
+        prctl(PR_SET_DUMPABLE, 0) < 0) {
         fprintf(stderr, "rota-guard: it cannot be set up: %s\n", strerror(errno));
         return EXIT_FAILURE;
     }

@@ -37,14 +37,19 @@ static void send_answer(void)
  * is a link to a plugin must not become code. */
 static int load_file(const struct probe_child *c, struct problems *problems)
 {
+    struct trust_place place = *c->place;
     char sentence[SENTENCE_SIZE];
     int r;
 
+    if (place.folder >= 0)
+        place.folder = SANDBOX_FOLDER;
     if (!child.loose && description_is_named(c->file->plugin_path))
-        return description_load(c->path, &child.plugin, problems);
-    r = loader_load(c->path, &child.plugin, sentence);
+        return description_load(&place, &child.plugin, problems);
+    r = loader_load(&place, &child.plugin, sentence);
     if (r < 0)
         problems_add(problems, -1, "%s", sentence);
+    if (place.folder >= 0)
+        close(place.folder);
     return r;
 }
 
@@ -65,21 +70,27 @@ static bool has_threads(void)
 
 static int set_up(const struct probe_child *c, struct problems *problems)
 {
+    const struct limits_ground ground = { .may_raise = true };
+    const struct limits none = LIMITS_NONE;
+    struct message_setup setup = c->file->setup;
+    struct limits_plan limits;
     const struct sandbox sandbox = {
         .parent = c->parent,
-        .fds = { -1, -1, -1, c->socket, c->stop },
-        .fd_count = 5,
-        .switch_user = c->file->switch_user,
-        .uid = c->file->uid,
-        .gid = c->file->gid,
-        .user = c->file->user,
-        .home = c->file->home,
+        .fds = { -1, -1, -1, c->socket, c->stop, c->place->folder },
+        .fd_count = c->place->folder < 0 ? SANDBOX_FOLDER : SANDBOX_FOLDER + 1,
+        .setup = &setup,
+        .limits = &limits,
+        .may_be_dumped = c->loose,
     };
     const char *step;
     int r = sandbox_place_descriptors(&sandbox);
 
     if (r < 0)
         _exit(1);
+    /* Its time is short, and a file is loaded once for jobs of any limits. A working_dir that is
+     * not there yet may be by the time of the run. */
+    limits_plan(&none, &ground, &limits);
+    setup.working_dir = NULL;
     r = sandbox_enter(&sandbox, &step);
     if (r < 0)
         problems_add(problems, -1, "the probe cannot %s: %s", step, strerror(-r));
@@ -112,7 +123,8 @@ static void collect(pid_t job, int socket, uint32_t index)
         continue;
     if (r == 0) /* else a constructor has it reaped, and the number may be another's */
         kill(-job, SIGKILL);
-    while (waitpid(job, &status, 0) < 0 && errno == EINTR)
+    /* It is told of where it stops too, if it had this process trace it. */
+    while ((waitpid(job, &status, 0) < 0 && errno == EINTR) || WIFSTOPPED(status))
         continue;
     do
         type = frame_receive(socket, &child.answer);
@@ -168,6 +180,7 @@ static void answer_next(void)
     }
     check_apart(&question);
     message_free_params(question.params, question.param_count);
+    message_free_setup(&question.setup);
     send_answer();
 }
 

@@ -14,9 +14,9 @@
 #include <sys/types.h>
 
 struct probe_child {
-    const struct message_probe *file; /* its path, and as whom it is loaded; no params */
+    const struct message_probe *file; /* its path, and in what it is loaded; no params */
     bool loose;                       /* the file may be anybody's, params are all texts */
-    const char *path;                 /* the file, resolved */
+    const struct trust_place *place;  /* as loader_find() found the file */
     int socket;                       /* to the guard */
     int stop;                         /* a pipe's end that is never readable */
     pid_t parent;

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -24,6 +23,8 @@
 /* What a probed file left running is killed for at most so long. */
 #define CLEAN_UP_MS 1000
 #define CLEAN_UP_GAP_NS 1000000
+/* A stream of deaths must not keep the kill from its turn. */
+#define REAPS_PER_TURN 4096
 /* Between two looks whether a child is dead, where the kernel has no pidfd to wait for. */
 #define DEATH_GAP_MS 20
 
@@ -49,14 +50,36 @@ int probe_file_init(struct probe_file *f, const struct frame *question, bool loo
     return 0;
 }
 
+static bool is_same_user(const struct message_setup *a, const struct message_setup *b)
+{
+    return a->switch_user == b->switch_user && a->uid == b->uid && a->gid == b->gid &&
+           text_same(a->user, b->user) && text_same(a->home, b->home) &&
+           a->group_count == b->group_count &&
+           (a->group_count == 0 ||
+            memcmp(a->groups, b->groups, a->group_count * sizeof(*a->groups)) == 0);
+}
+
+static bool is_same_environment(const struct message_setup *a, const struct message_setup *b)
+{
+    if (a->environment_count != b->environment_count)
+        return false;
+    for (uint32_t i = 0; i < a->environment_count; i++)
+        if (strcmp(a->environment[i], b->environment[i]) != 0)
+            return false;
+    return true;
+}
+
+/* In what a probe does of it. */
+static bool is_same_setup(const struct message_setup *a, const struct message_setup *b)
+{
+    return is_same_user(a, b) && is_same_environment(a, b) && a->apart == b->apart &&
+           a->no_network == b->no_network;
+}
+
 bool probe_file_is_of(const struct probe_file *f, const struct message_probe *question)
 {
-    const struct message_probe *key = &f->key;
-
-    return text_same(key->plugin_path, question->plugin_path) &&
-           key->switch_user == question->switch_user && key->uid == question->uid &&
-           key->gid == question->gid && text_same(key->user, question->user) &&
-           text_same(key->home, question->home);
+    return text_same(f->key.plugin_path, question->plugin_path) &&
+           is_same_setup(&f->key.setup, &question->setup);
 }
 
 static bool has_ended(pid_t child)
@@ -108,10 +131,10 @@ static int clean_up(pid_t child)
     const struct timespec gap = { .tv_nsec = CLEAN_UP_GAP_NS };
     struct boot end = boot_add(clock_now(), CLEAN_UP_MS);
     struct tree_death death;
-    int status = 0, r;
+    int status = 0, r = 0;
 
     do {
-        while ((r = tree_reap(&death)) > 0)
+        for (int left = REAPS_PER_TURN; left > 0 && (r = tree_reap(&death)) > 0; left--)
             if (death.pid == child)
                 status = death.status;
         if (r == -ECHILD)
@@ -122,13 +145,32 @@ static int clean_up(pid_t child)
     return status;
 }
 
+/* What was said there and not heard goes first, since descriptors among it could make a close wait;
+ * and no more comes. */
+static void close_socket(struct probe_file *f)
+{
+    static struct frame unheard;
+    int type;
+
+    shutdown(f->socket, SHUT_RD);
+    do
+        type = frame_receive(f->socket, &unheard);
+    while (type > 0 || type == -EBADMSG);
+    if (type != -EPERM) /* else it is closed by this process's end, which does not wait */
+        close(f->socket);
+}
+
 static int end_child(struct probe_file *f)
 {
     int status;
 
     if (f->pid == 0)
         return 0;
-    close(f->socket);
+    close_socket(f);
+    /* Also where /proc does not show it; what it left outside of its session ends with it then, or
+     * with this process. */
+    kill(-f->pid, SIGKILL);
+    kill(f->pid, SIGKILL);
     status = clean_up(f->pid);
     close(f->stop); /* only now: the child's stop pipe is not to become readable */
     f->socket = f->stop = -1;
@@ -139,6 +181,7 @@ static int end_child(struct probe_file *f)
 void probe_file_done(struct probe_file *f)
 {
     end_child(f);
+    message_free_setup(&f->key.setup);
     f->key = (struct message_probe){ 0 };
 }
 
@@ -155,9 +198,9 @@ static void reap_leftovers(const struct probe_file *f)
     }
 }
 
-static int fork_child(struct probe_file *f, const char *path)
+static int fork_child(struct probe_file *f, const struct trust_place *place)
 {
-    struct probe_child child = { .file = &f->key, .loose = f->loose, .path = path };
+    struct probe_child child = { .file = &f->key, .loose = f->loose, .place = place };
     int pair[2], pipe_fds[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -220,18 +263,18 @@ static void count_late(struct probe_file *f)
  * -errno. */
 static int load(struct probe_file *f, struct boot end)
 {
-    char path[PATH_MAX], sentence[SENTENCE_SIZE];
+    struct trust_place place = { 0 };
+    char sentence[SENTENCE_SIZE];
     struct message_probed said;
     int r;
 
-    if (f->loose) {
-        text_copy(path, sizeof(path), f->key.plugin_path);
-    } else if (loader_check_path(f->key.plugin_path, path, sentence) < 0) {
+    if (loader_find(f->key.plugin_path, f->loose, &place, sentence) < 0) {
         probe_answer_error(&f->verdict, 0, "%s", sentence);
         f->refused = true;
         return 0;
     }
-    r = fork_child(f, path);
+    r = fork_child(f, &place);
+    trust_done(&place);
     if (r < 0)
         return r;
     r = await(f, end, &f->verdict);

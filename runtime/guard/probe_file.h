@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct probe_file {
-    struct message_probe key; /* the path, and as whom it is loaded; its texts are in `first` */
+    struct message_probe key; /* the path, and in what it is loaded; its texts are in `first` */
     struct frame first;       /* the first question */
     bool loose;               /* the file may be anybody's, params are all texts */
     int control;              /* a question is given up once this is closed; -1: never */
@@ -19,11 +19,11 @@ struct probe_file {
     struct frame verdict;     /* a PROBED */
 };
 
-/* For the file and the user that are in `question`, a PROBE; it is copied. Nothing is started yet.
+/* For the file and the setup that are in `question`, a PROBE; it is copied. Nothing is started yet.
  * 0, -EBADMSG or -ENOMEM. */
 int probe_file_init(struct probe_file *f, const struct frame *question, bool loose, int control);
 
-/* Whether this question is about the same file and user. False before init and after done. */
+/* Whether this question is about the same file and setup. False before init and after done. */
 bool probe_file_is_of(const struct probe_file *f, const struct message_probe *question);
 
 /* Fills `answer` with a PROBED to `question`, whose index this is. A child that crashed or was late

@@ -2,9 +2,11 @@
 #include "guard/run.h"
 #include "base/fault_point.h"
 #include "base/text.h"
+#include "guard/cgroup.h"
 #include "guard/clock.h"
 #include "guard/launch.h"
 #include "guard/life.h"
+#include "guard/limits.h"
 #include "guard/loader.h"
 #include "guard/output.h"
 #include "guard/report.h"
@@ -12,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <rota/plugin.h>
 #include <signal.h>
@@ -34,23 +35,24 @@
 
 enum { POLL_CONTROL, POLL_SIGNALS, POLL_TIMER, POLL_WORKER, POLL_STDOUT, POLL_STDERR, POLL_COUNT };
 
+/* What each run touches comes first, up to the head of the report's frame, which is its end: in one
+ * page. The fork makes two of each page that is touched after it, too. */
 struct guard {
     struct message_start start;
     struct life life;
-    struct report report;
-    struct output out, err;
     int control, signals, timer, worker_socket;
     timer_t backstop;
     uint32_t stop_reason;
     bool told_end; /* ENDED was handed to the report, or nobody is there to hear it */
     bool have_result;
     struct message_ended result; /* what the worker said; its detail is below */
+    struct report report;
+    struct output out, err;
     char result_detail[1024];
-    char last_line[OUTPUT_LAST_SIZE];
     char detail[1024];        /* of ENDED */
     struct frame start_frame; /* the start's texts point into it */
     struct frame frame;       /* received ones */
-};
+} __attribute__((aligned(4096)));
 
 static int complain(const char *what, int error)
 {
@@ -100,7 +102,9 @@ static int open_sources(struct guard *g)
 
 static int set_up(struct guard *g)
 {
-    sandbox_reset_signals();
+    /* rotad left all signals as they are by default; who tries a plugin by hand may not have. Of
+     * those, an ignored SIGCHLD would lose the exit statuses; the worker resets them all. */
+    signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
     setsid(); /* fails where it is a leader already, which is as good */
     if (close_range(CONTROL_SOCKET + 1, ~0U, 0) < 0 || fcntl(g->control, F_SETFD, FD_CLOEXEC) < 0 ||
@@ -137,28 +141,26 @@ static void end_unstarted(struct guard *g, enum ended_how how, enum ended_stop s
 
 static void adopt(struct guard *g, const struct launched *l)
 {
-    struct message_started m = { .worker_pid = l->worker, .started = l->started };
+    struct message_started m = { .worker_pid = l->worker,
+                                 .started = l->started,
+                                 .unapplied = l->unapplied };
 
     output_init(&g->out, l->out, 1);
     output_init(&g->err, l->err, 2);
     g->worker_socket = l->socket;
     life_begin(&g->life, &g->start, l->started, l->worker, l->stop);
+    g->life.group = l->group;
     report_started(&g->report, &m);
-}
-
-/* Who tries a plugin by hand names the file as one names a program: it may be anybody's. */
-static int resolve(const struct message_start *start, char *ret_path, char *sentence)
-{
-    if (start->purpose != ROTA_FOR_TRY)
-        return loader_check_path(start->plugin_path, ret_path, sentence);
-    text_copy(ret_path, PATH_MAX, start->plugin_path);
-    return 0;
 }
 
 static void start_worker(struct guard *g)
 {
-    char path[PATH_MAX], sentence[SENTENCE_SIZE];
+    /* Who tries a plugin by hand names the file as one names a program: it may be anybody's. */
+    bool loose = g->start.purpose == ROTA_FOR_TRY;
+    struct trust_place plugin = { 0 };
+    char sentence[SENTENCE_SIZE];
     struct launched launched;
+    const char *why;
     int r;
 
     set_backstop(g, g->start.deadline);
@@ -167,18 +169,19 @@ static void start_worker(struct guard *g)
                       "the time of its lease was over before the worker could start");
         return;
     }
-    if (resolve(&g->start, path, sentence) < 0) {
+    if (loader_find(g->start.plugin_path, loose, &plugin, sentence) < 0) {
         end_unstarted(g, ENDED_UNLOADABLE, STOP_NONE, sentence);
         return;
     }
-    r = launch_worker(&g->start, path, &launched);
+    r = launch_worker(&g->start, &plugin, &launched, &why);
+    trust_done(&plugin);
     if (r == 0) {
         FAULT_POINT(guard_forked);
         adopt(g, &launched);
         FAULT_POINT(guard_told_the_start);
         return;
     }
-    text_format(sentence, sizeof(sentence), "no worker could be started: %s", strerror(-r));
+    text_format(sentence, sizeof(sentence), "no worker could be started: %s", why);
     end_unstarted(g, ENDED_UNSTARTED, STOP_NONE, sentence);
 }
 
@@ -234,7 +237,8 @@ static void take_result(struct guard *g)
 {
     struct message_ended m;
 
-    if (g->have_result || message_unpack_ended(&g->frame, &m) < 0)
+    /* Whether a signal ended it is the kernel's to tell. */
+    if (g->have_result || message_unpack_ended(&g->frame, &m) < 0 || m.how == ENDED_SIGNALLED)
         return;
     g->have_result = true;
     g->life.answered = true;
@@ -249,11 +253,13 @@ static void take_progress(struct guard *g, const struct message_progress *m, str
     report_progress(&g->report, m);
 }
 
-static void close_worker_socket(struct guard *g)
+static void take_log(struct guard *g, const struct message_log *m, struct boot now)
 {
-    if (g->worker_socket >= 0)
-        close(g->worker_socket);
-    g->worker_socket = -1;
+    char text[OUTPUT_LINE_MAX + 1];
+    uint8_t level = m->level <= ROTA_DEBUG ? (uint8_t)m->level : ROTA_INFO;
+
+    text_escape(text, sizeof(text), m->text, strlen(m->text));
+    report_line(&g->report, &(struct tail_line){ .at = now, .level = level, .text = text });
 }
 
 static void read_worker(struct guard *g, struct boot now)
@@ -271,9 +277,9 @@ static void read_worker(struct guard *g, struct boot now)
         else if (type == MESSAGE_PROGRESS && message_unpack_progress(&g->frame, &progress) == 0)
             take_progress(g, &progress, now);
         else if (type == MESSAGE_LOG && message_unpack_log(&g->frame, &line) == 0)
-            report_log(&g->report, &line, now);
+            take_log(g, &line, now);
         else if (type == 0 || (type < 0 && type != -EBADMSG))
-            close_worker_socket(g);
+            g->worker_socket = -1; /* closed by this process's end: see frame_receive() */
     }
 }
 
@@ -312,9 +318,20 @@ static void find_detail(struct guard *g, const struct message_ended *m)
     if (said[0] && !is_addition(said))
         text_copy(g->detail, sizeof(g->detail), said);
     else if (said[0])
-        join(g->last_line, said, g->detail, sizeof(g->detail));
+        join(report_last(&g->report), said, g->detail, sizeof(g->detail));
     else
-        text_copy(g->detail, sizeof(g->detail), well ? "" : g->last_line);
+        text_copy(g->detail, sizeof(g->detail), well ? "" : report_last(&g->report));
+}
+
+/* Which limit it met, where that ended it; before its last line. */
+static void add_limit(struct guard *g, int signo)
+{
+    const char *why = limits_death(signo), *line = report_last(&g->report);
+
+    if (signo == SIGKILL && !g->life.killed && cgroup_ran_out_of_memory(g->life.group))
+        why = "it used more than its limits.memory";
+    if (why)
+        text_format(g->detail, sizeof(g->detail), "%s%s%s", why, line[0] ? ": " : "", line);
 }
 
 static void compose_end(struct guard *g, struct message_ended *ret_m)
@@ -341,6 +358,8 @@ static void compose_end(struct guard *g, struct message_ended *ret_m)
         m.code = l->worker_alive ? SIGKILL : WTERMSIG(l->status);
     }
     find_detail(g, &m);
+    if (m.how == ENDED_SIGNALLED)
+        add_limit(g, m.code);
     m.detail = g->detail;
     *ret_m = m;
 }
@@ -360,13 +379,13 @@ static void drain(struct guard *g, struct boot now)
 {
     for (int i = 0; i < DRAIN_TURNS && g->worker_socket >= 0; i++)
         read_worker(g, now);
-    output_read(&g->out, PIPE_BYTES_MAX, &g->report, g->last_line, now);
-    output_read(&g->err, PIPE_BYTES_MAX, &g->report, g->last_line, now);
-    output_finish(&g->out, &g->report, g->last_line, now);
-    output_finish(&g->err, &g->report, g->last_line, now);
+    output_read(&g->out, PIPE_BYTES_MAX, &g->report, now);
+    output_read(&g->err, PIPE_BYTES_MAX, &g->report, now);
+    output_finish(&g->out, &g->report, now);
+    output_finish(&g->err, &g->report, now);
     output_done(&g->out);
     output_done(&g->err);
-    close_worker_socket(g);
+    g->worker_socket = -1; /* as above, whatever is still there */
 }
 
 static void advance(struct guard *g, struct boot now)
@@ -380,6 +399,9 @@ static void advance(struct guard *g, struct boot now)
         drain(g, now);
         if (!g->told_end)
             tell_end(g);
+        /* Before the end is sent: the job's next run may make a group of that name at once. */
+        if (g->life.group >= 0)
+            cgroup_remove(g->start.setup.cgroup, g->start.job, g->life.group);
     } else if (g->life.phase != PHASE_EMPTY && boot_reached(now, life_unclean_at(&g->life))) {
         /* Something of it is in uninterruptible sleep. The guard stays until that is over. */
         drop_backstop(g);
@@ -429,9 +451,9 @@ static void loop(struct guard *g)
         if (fds[POLL_WORKER].revents)
             read_worker(g, now);
         if (fds[POLL_STDOUT].revents)
-            output_read(&g->out, BYTES_PER_TURN, &g->report, g->last_line, now);
+            output_read(&g->out, BYTES_PER_TURN, &g->report, now);
         if (fds[POLL_STDERR].revents)
-            output_read(&g->err, BYTES_PER_TURN, &g->report, g->last_line, now);
+            output_read(&g->err, BYTES_PER_TURN, &g->report, now);
         if (fds[POLL_CONTROL].revents & (POLLIN | POLLHUP | POLLERR))
             read_control(g, now);
         if (fds[POLL_SIGNALS].revents)
@@ -460,10 +482,15 @@ int run_main(void)
     if (r > 0)
         return EXIT_SUCCESS;
     FAULT_POINT(guard_got_the_start);
-    report_init(&g.report, g.control, clock_now());
+    /* A job's parameters may be secrets, and jobs of rotad's own user could look at this memory. */
+    if (g.start.purpose != ROTA_FOR_TRY)
+        prctl(PR_SET_DUMPABLE, 0);
+    report_init(&g.report, g.control, g.start.output_lines, clock_now());
     start_worker(&g);
     report_flush(&g.report, clock_now());
     loop(&g);
+    report_done(&g.report);
     message_free_params(g.start.params, g.start.param_count);
+    message_free_setup(&g.start.setup);
     return EXIT_SUCCESS;
 }

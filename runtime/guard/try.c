@@ -27,6 +27,8 @@
 /* What a lease would have besides worst case and grace (the design's A and least M). */
 #define START_MS 1000
 #define MARGIN_MS 250
+/* As a job has it by default. */
+#define OUTPUT_LINES 20
 /* No exit status: the guard is gone, and did not tell how the run ended. */
 #define NO_WORD 256
 
@@ -85,8 +87,8 @@ static void pack_start(struct frame *f, const struct message_probe *question,
         .stop_grace_ms = options->stop_grace_ms,
         .margin_ms = MARGIN_MS,
         .purpose = ROTA_FOR_TRY,
-        .user = getenv("USER"),
-        .home = getenv("HOME"),
+        .setup = question->setup,
+        .output_lines = OUTPUT_LINES,
         .params = question->params,
         .param_count = question->param_count,
     };
@@ -293,7 +295,11 @@ static int run(const struct message_probe *question, const struct try_options *o
 int try_main(const struct try_options *options)
 {
     char path[PATH_MAX];
-    struct message_probe question = { .plugin_path = path, .job = "try" };
+    struct message_probe question = {
+        .plugin_path = path,
+        .job = "try",
+        .setup = { .user = getenv("USER"), .home = getenv("HOME"), .limits = LIMITS_NONE },
+    };
     struct param_value *params;
     const char *bad;
     int status, r;

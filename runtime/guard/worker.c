@@ -7,12 +7,10 @@
 #include "guard/host.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +24,8 @@ static struct {
     struct params params;
     timer_t backstop;
     pid_t pid;
-    struct frame frame; /* the keeper's */
+    atomic_llong looked_ms; /* at the stop pipe, where there is no keeper */
+    struct frame frame;     /* the keeper's */
 } worker;
 
 static void leave(enum ended_how how, int result, const char *detail, int status)
@@ -139,6 +138,30 @@ static int start_keeper(void)
     return -r;
 }
 
+/* A run that has to be over before its lease's first end has no use for a later one: no keeper is
+ * needed, which is a seventh of what a short run costs. */
+static bool may_be_renewed(const struct worker_setup *setup)
+{
+    const struct message_start *start = setup->start;
+    int64_t longest =
+        start->worst_case_ms > start->max_runtime_ms ? start->worst_case_ms : start->max_runtime_ms;
+
+    return boot_add(start->deadline, -start->stop_grace_ms).ms <
+           boot_add(setup->started, longest).ms;
+}
+
+/* Where there is no keeper, for a plugin that keeps SIGTERM away from itself. It may ask in its
+ * innermost loop: one look a millisecond will do. Async-signal-safe. */
+static void look_for_stop(void)
+{
+    int64_t now_ms = clock_now().ms;
+    int before = errno;
+
+    if (atomic_exchange(&worker.looked_ms, now_ms) != now_ms && channel_is_stopped())
+        atomic_store(&worker.host.stopping, true);
+    errno = before;
+}
+
 static int arm_backstop(const struct message_start *start)
 {
     int r = clock_backstop_new(&worker.backstop);
@@ -167,23 +190,36 @@ static void describe_run(const struct worker_setup *setup)
     atomic_store(&h->deadline_ms, start->deadline.ms);
 }
 
+/* The probe, which has no limits, could load it. */
+static void tell_tight_memory(const struct worker_setup *setup, char sentence[SENTENCE_SIZE])
+{
+    size_t length = strlen(sentence);
+
+    if (setup->sandbox.limits->is_set[LIMIT_MEMORY])
+        text_format(sentence + length, SENTENCE_SIZE - length,
+                    "; its limits.memory may be too small");
+}
+
 static void load(const struct worker_setup *setup)
 {
     const struct message_start *start = setup->start;
     const struct message_probe given = { .params = start->params,
                                          .param_count = start->param_count };
+    struct trust_place file = *setup->plugin;
     char sentence[SENTENCE_SIZE];
-    struct problems *problems;
+    static struct problems problems; /* touched only where there are any */
 
-    if (loader_load(setup->resolved_path, &worker.plugin, sentence) < 0)
+    if (file.folder >= 0)
+        file.folder = SANDBOX_FOLDER;
+    if (loader_load(&file, &worker.plugin, sentence) < 0) {
+        tell_tight_memory(setup, sentence);
         leave(ENDED_UNLOADABLE, 0, sentence, 0);
-    problems = calloc(1, sizeof(*problems));
-    if (!problems)
-        leave(ENDED_UNLOADABLE, 0, "no memory for the parameters", 0);
+    }
+    if (file.folder >= 0)
+        close(file.folder);
     if (params_bind(&worker.params, &worker.plugin, &given, start->purpose == ROTA_FOR_TRY,
-                    problems) < 0)
-        leave(ENDED_UNLOADABLE, 0, problems->text[0], 0);
-    free(problems);
+                    &problems) < 0)
+        leave(ENDED_UNLOADABLE, 0, problems.text[0], 0);
 }
 
 static int prepare(const struct worker_setup *setup, const char **ret_step)
@@ -196,25 +232,30 @@ static int prepare(const struct worker_setup *setup, const char **ret_step)
         return r;
     FAULT_POINT(worker_placed_its_descriptors);
     channel_open(); /* from here on the guard hears why it ends */
-    r = sandbox_enter(&setup->sandbox, ret_step);
-    if (r < 0)
-        return r;
-    FAULT_POINT(worker_entered_its_sandbox);
+    /* As the guard's user: the kernel counts timers as signals that wait, of which another process
+     * of the job's user may have all. */
     *ret_step = "arm its timer";
     r = arm_backstop(setup->start);
     if (r < 0)
         return r;
     FAULT_POINT(worker_armed_its_timer);
+    r = sandbox_enter(&setup->sandbox, ret_step);
+    if (r < 0)
+        return r;
+    FAULT_POINT(worker_entered_its_sandbox);
     catch_sigterm();
-    *ret_step = "start its thread";
-    return start_keeper();
+    r = may_be_renewed(setup) ? start_keeper() : 0;
+    *ret_step = r == -EAGAIN ? "start its thread; see limits.processes and limits.memory"
+                             : "start its thread";
+    return r;
 }
 
 void worker_main(const struct worker_setup *setup)
 {
-    static const struct host_port port = { .log = channel_log,
-                                           .progress = channel_progress,
-                                           .give_up = give_up_for_bug };
+    const struct host_port port = { .log = channel_log,
+                                    .progress = channel_progress,
+                                    .look = may_be_renewed(setup) ? NULL : look_for_stop,
+                                    .give_up = give_up_for_bug };
     char sentence[SENTENCE_SIZE], said[HOST_FAIL_SIZE];
     const char *step;
     int r;

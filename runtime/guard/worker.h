@@ -7,11 +7,11 @@
 
 struct worker_setup {
     const struct message_start *start;
-    const char *resolved_path; /* checked by loader_check_path() */
+    const struct trust_place *plugin; /* as loader_find() found it */
     struct boot started;
-    struct sandbox sandbox; /* five descriptors: 0, stdout, stderr, the socket, the stop pipe */
+    struct sandbox sandbox; /* 0, stdout, stderr, the socket, the stop pipe, the plugin's folder */
 };
 
-/* Sandbox, backstop, thread, plugin, result; never comes back. */
+/* Backstop, sandbox, thread, plugin, result; never comes back. */
 void worker_main(const struct worker_setup *setup) __attribute__((noreturn));
 #endif

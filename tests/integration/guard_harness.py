@@ -34,7 +34,7 @@ TAGS = {
     DEADLINE: ["deadline"],
     STOP: ["reason"],
     PROBE: ["plugin_path", "job", "index", "switch_user", "uid", "gid", "user", "home"],
-    STARTED: ["worker_pid", "started"],
+    STARTED: ["worker_pid", "started", "unapplied"],
     OUTPUT: ["stream", "text", "dropped"],
     LOG: ["level", "text"],
     PROGRESS: ["permille", "text"],
@@ -43,7 +43,11 @@ TAGS = {
     PROBED: ["index", "loaded", "name", "version", "summary"],
 }
 TEXTS = {"plugin_path", "job", "device", "user", "home", "text", "detail", "name", "version",
-         "summary"}
+         "summary", "unapplied"}
+# What START and PROBE have in common; the first two once for each element of a list.
+SETUP = ["groups", "environment", "apart", "working_dir", "memory", "cpu_time_ms", "open_files", "processes", "file_size",
+         "core", "no_network", "cgroup"]
+SETUP_FIRST = 60
 
 
 def boot_ms():
@@ -74,8 +78,10 @@ def param_fields(params):
 
 
 def pack(kind, values, params=None):
-    body = b"".join(field(TAGS[kind].index(name) + 1, value)
-                    for name, value in values.items() if value is not None)
+    body = b""
+    for name, value in values.items():
+        tag = SETUP_FIRST + SETUP.index(name) if name in SETUP else TAGS[kind].index(name) + 1
+        body += b"".join(field(tag, one) for one in (value if isinstance(value, list) else [value]) if one is not None)
     body += param_fields(params or {})
     return HEADER.pack(b"ROTA", 1, kind, len(body)) + body
 
@@ -150,6 +156,7 @@ class Guard:
         theirs.close()
         self.frames = []
         self.worker = None
+        self.unapplied = None
 
     def __enter__(self):
         return self
@@ -203,6 +210,7 @@ class Guard:
         self.frames.append(frame)
         if frame["type"] == STARTED:
             self.worker = frame["worker_pid"]
+            self.unapplied = frame.get("unapplied", "")
         return frame
 
     def next(self, kind, seconds=10):
@@ -238,10 +246,10 @@ def run(plugin, params=None, seconds=15, **values):
         return guard.start(plugin, params, **values).ended(seconds), guard
 
 
-def compile_plugin(folder, source, name=None, defines=(), flags=()):
+def compile_plugin(folder, source, name=None, defines=(), flags=(), compiler=("cc",)):
     """With the system's compiler, as an author would. The path of the file."""
     out = Path(folder) / f"{name or Path(source).stem}.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-w", "-D_GNU_SOURCE", "-pthread",
+    subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-w", "-D_GNU_SOURCE", "-pthread",
                     f"-I{ROOT}/plugins/include", *[f"-D{d}" for d in defines], *flags,
                     str(source), "-o", str(out)], check=True)
     return out

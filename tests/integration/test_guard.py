@@ -75,7 +75,7 @@ def test_plugin_exits(behave):
 
 @pytest.mark.parametrize("way, words", [
     ("undeclared", "asked for the parameter 'nowhere', which it does not declare"),
-    ("mistyped", "asked for its parameter 'number' as a duration, but declares another type"),
+    ("mistyped", "asked for its parameter 'number' as type duration, but declares another"),
 ])
 def test_bug_of_the_plugin_ends_the_worker(behave, way, words):
     ended, _ = run(behave, {"as": way})
@@ -364,7 +364,7 @@ def test_lines(behave):
     ended, guard = run(behave, {"as": "long_line", "number": 10000})
     first, second, third = guard.lines(1)
     assert first == "x" * 1900 + "... (8100 bytes more)"
-    assert second == "a?b" and third == "rest"
+    assert second == r"a\x00b" and third == "rest"
     assert guard.lines(2) == ["no end"]
     assert ended["detail"] == "no end"
 

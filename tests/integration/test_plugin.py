@@ -138,6 +138,16 @@ def test_files_that_are_none(prober, tmp_path):
         assert answer["loaded"] == 0 and words in answer["errors"][0][1]
 
 
+def test_file_for_another_processor(prober, tmp_path):
+    """Of which the loader says that it is not there."""
+    other = tmp_path / "other.so"
+    file = bytearray(h.EXEC.read_bytes())
+    file[18] ^= 0x40  # e_machine
+    other.write_bytes(file)
+    assert prober.probe(other)["errors"] == [
+        (-1, f"{other} was built for another processor; build it for this device's")]
+
+
 def test_older_and_newer_plugins(folder, prober):
     small, large = broken(folder, "SMALL"), broken(folder, "LARGE")
     answer = prober.probe(small, {"mode": "slow"})
@@ -274,7 +284,7 @@ def test_exec_environment_and_descriptors(tmp_path):
     assert env["HOME"] == "/" and "USER" not in env
 
 
-@pytest.mark.parametrize("script", ["exec sleep 60", "trap 'exit 0' TERM; echo; while :; do sleep 0.05; done"])
+@pytest.mark.parametrize("script", ["exec sleep 60", "trap 'exit 0' TERM; echo trapped; while :; do sleep 0.05; done"])
 def test_exec_that_is_stopped_is_declined(script):
     """Exit 0 after the stop too: many programs end so with their work half done."""
     with Guard() as guard:
@@ -292,7 +302,7 @@ def test_exec_that_is_stopped_is_declined(script):
 
 def test_exec_dies_with_its_worker():
     with Guard() as guard:
-        guard.start(EXEC, {"command": ["sh", "-c", "trap '' TERM; echo; exec sleep 60"]})
+        guard.start(EXEC, {"command": ["sh", "-c", "trap '' TERM; echo trapped; exec sleep 60"]})
         guard.next(h.OUTPUT)
         program = (h.descendants(guard.process.pid) - {guard.worker}).pop()
         guard.process.kill()

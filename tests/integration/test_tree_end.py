@@ -17,6 +17,11 @@ def behave(folder):
     return h.compile_plugin(folder, h.PLUGINS / "behave.c")
 
 
+@pytest.fixture(scope="module")
+def hydra(folder):
+    return h.compile_plugin(folder, h.PLUGINS / "hydra.c")
+
+
 def preloaded(folder, name, text):
     """A program's prefix: it runs with the functions that the C text defines."""
     source, shim = folder / f"{name}.c", folder / f"{name}.so"
@@ -158,11 +163,20 @@ LEAVING = """
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Until a signal comes. */
+static int guard;
+
+__attribute__((constructor)) static void begin(void)
+{
+    guard = getpid();
+}
+
+/* The worker leaves when a signal comes. */
 void _exit(int status)
 {
-    write(1, "leaving\\n", 8);
-    pause();
+    if (getpid() != guard) {
+        write(1, "leaving\\n", 8);
+        pause();
+    }
     syscall(SYS_exit_group, status);
     __builtin_unreachable();
 }
@@ -197,6 +211,51 @@ def test_last_word_under_a_stream_of_renewals(behave):
                     assert frame is not None, "an end of file before the end was told"
                     ended = frame if frame["type"] == h.ENDED else None
         assert (ended["how"], ended["result"]) == (h.RETURNED, h.SUCCEEDED)
+
+
+def test_worker_that_has_its_guard_trace_it(hydra):
+    """A stop for its tracer is no end, and the guard lets it go on."""
+    ended, guard = h.run(hydra, {"as": "tame"})
+    assert (ended["how"], ended["result"], ended["killed"]) == (h.RETURNED, h.SUCCEEDED, 0), ended
+    assert guard.process.returncode == 0
+
+
+TRACED_CHECK = """
+#include <rota/plugin.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+
+static int check(const struct rota_run *r)
+{
+    ptrace(PTRACE_TRACEME, 0, 0, 0);
+    raise(SIGUSR1);
+    return ROTA_SUCCEEDED;
+}
+
+ROTA_PLUGIN(.name = "traced", .version = "1", .summary = "Stops.", .check = check, .run = check);
+"""
+
+
+def test_check_that_has_its_parent_trace_it(folder, tmp_path):
+    """What stops for its tracer is ended, and no stop is told as an end."""
+    source = tmp_path / "traced.c"
+    source.write_text(TRACED_CHECK)
+    plugin = h.compile_plugin(folder, source)
+    with Guard("--probe") as guard:
+        answer = guard.probe(plugin)
+    assert [text for _, text in answer["errors"]] == [
+        "the plugin crashed while it was loaded and checked: killed by signal 9 (SIGKILL)"]
+
+
+@pytest.mark.parametrize("longest_ms", [0, 60000], ids=["without a thread", "with a thread"])
+def test_plugin_that_keeps_signals_away(hydra, longest_ms):
+    """A run that ends before its first lease does has no thread of the host's, and hears of its stop all the same."""
+    with Guard() as guard:
+        guard.start(hydra, {"as": "deaf"}, max_runtime_ms=longest_ms, stop_grace_ms=10000).ready()
+        assert threads_of(guard.worker) == (2 if longest_ms else 1)
+        guard.send(h.STOP, reason=0)
+        ended = guard.ended(15)
+    assert (ended["how"], ended["result"], ended["killed"]) == (h.RETURNED, h.DECLINED, 0)
 
 
 def test_stop_descriptor_that_the_plugin_closed(behave):

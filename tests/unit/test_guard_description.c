@@ -262,6 +262,13 @@ static void test_limits(void **state)
     free(text);
 }
 
+static int load(char *path, struct plugin *ret_plugin, struct problems *problems)
+{
+    struct trust_place place = { .path = path, .folder = -1 };
+
+    return description_load(&place, ret_plugin, problems);
+}
+
 static void test_files(void **state)
 {
     char folder[] = "/tmp/description-XXXXXX", path[64], fifo[64];
@@ -275,22 +282,22 @@ static void test_files(void **state)
     snprintf(fifo, sizeof(fifo), "%s/b.description", folder);
     assert_true(description_is_named(path));
     assert_false(description_is_named("a.so"));
-    assert_int_equal(description_load(path, &back, &problems), -ENOENT);
+    assert_int_equal(load(path, &back, &problems), -ENOENT);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_int_equal(description_load(fifo, &back, &problems), -EINVAL);
-    assert_int_equal(description_load(folder, &back, &problems), -EINVAL);
+    assert_int_equal(load(fifo, &back, &problems), -EINVAL);
+    assert_int_equal(load(folder, &back, &problems), -EINVAL);
     out = fopen(path, "we");
     assert_non_null(out);
     description_write(out, &p);
     assert_int_equal(fclose(out), 0);
-    assert_int_equal(description_load(path, &back, &problems), 0);
+    assert_int_equal(load(path, &back, &problems), 0);
     loader_done(&back);
     out = fopen(path, "we");
     assert_non_null(out);
     for (size_t i = 0; i <= DESCRIPTION_SIZE_MAX; i++)
         fputc('\n', out);
     assert_int_equal(fclose(out), 0);
-    assert_int_equal(description_load(path, &back, &problems), -EFBIG);
+    assert_int_equal(load(path, &back, &problems), -EFBIG);
     assert_int_equal(problems.count, 4);
     unlink(path);
     unlink(fifo);
@@ -319,17 +326,17 @@ static void test_of_its_neighbour(void **state)
     snprintf(path, sizeof(path), "%s/a.description", folder);
     snprintf(other, sizeof(other), "%s/b.so", folder);
     write_to(path, "plugin: b\nversion: 1\ncontract: 1\nsummary: s\n\nparameters: 0\n");
-    assert_int_equal(description_load(path, &back, &problems), 0);
+    assert_int_equal(load(path, &back, &problems), 0);
     loader_done(&back);
     write_to(other, "");
-    assert_int_equal(description_load(path, &back, &problems), -EBADMSG);
+    assert_int_equal(load(path, &back, &problems), -EBADMSG);
     snprintf(expected, sizeof(expected),
              "%s describes the plugin 'b', which is %s; write it anew, by rota-guard --describe of "
              "the plugin that it is beside",
              path, other);
     assert_string_equal(problems.text[0], expected);
     write_to(path, "plugin: a\nversion: 1\ncontract: 1\nsummary: s\n\nparameters: 0\n");
-    assert_int_equal(description_load(path, &back, &problems), 0);
+    assert_int_equal(load(path, &back, &problems), 0);
     loader_done(&back);
     unlink(other);
     unlink(path);

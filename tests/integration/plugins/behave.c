@@ -327,6 +327,7 @@ static int as_surroundings(const struct rota_run *r)
     }
     printf("blocked or ignored %d\nleader %d\nnnp %d\n", ignored, getsid(0) == getpid(),
            prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+    printf("dumpable %d\n", prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
     return ROTA_SUCCEEDED;
 }
 
@@ -426,6 +427,26 @@ static int as_defiant(const struct rota_run *r)
         continue;
 }
 
+static int as_spin(const struct rota_run *r)
+{
+    (void)r;
+    fputs("last words\n", stderr);
+    for (;;)
+        continue;
+}
+
+/* A file of `number` bytes. */
+static int as_writer(const struct rota_run *r)
+{
+    int fd = open(rota_string(r, "file"), O_WRONLY | O_CREAT, 0600);
+
+    fputs("last words\n", stderr);
+    for (int64_t i = 0; i < rota_integer(r, "number"); i++)
+        if (write(fd, "x", 1) != 1)
+            return ROTA_FAILED;
+    return ROTA_SUCCEEDED;
+}
+
 static int as_loop(const struct rota_run *r)
 {
     (void)r;
@@ -508,6 +529,8 @@ static const struct {
     { "run", as_run },
     { "closer", as_closer },
     { "defiant", as_defiant },
+    { "spin", as_spin },
+    { "writer", as_writer },
     { "loop", as_loop },
     { "twins", as_twins },
     { "answer", as_answer },

@@ -184,6 +184,14 @@ __attribute__((constructor)) static void first(void)
     if (fork() >= 0)
         for (;;)
             pause();
+#elif defined(FORKS)
+    fork(); /* both come back from here, and the child goes on as if it were the worker */
+#elif defined(LEAVES)
+    if (fork() == 0) {
+        setsid();
+        for (;;)
+            pause();
+    }
 #endif
 }
 ROTA_PLUGIN(.name = "x", .version = "1", .summary = "x", .run = run);
