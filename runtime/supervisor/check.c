@@ -22,7 +22,7 @@
 struct check {
     sd_event *event;
     struct probe *probe;
-    struct worker_user user;
+    const struct setup_env *setup;
 };
 
 static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
@@ -62,7 +62,7 @@ static int run_probe(struct check *k, struct config *config)
     if (r < 0)
         return r;
     r = probe_new(
-        &(struct probe_env){ .event = k->event, .user = &k->user, .done = on_done, .context = k },
+        &(struct probe_env){ .event = k->event, .setup = k->setup, .done = on_done, .context = k },
         config, &k->probe);
     return r < 0 ? r : sd_event_loop(k->event);
 }
@@ -70,13 +70,11 @@ static int run_probe(struct check *k, struct config *config)
 /* `root`: of a tree whose users are not ours, else "". */
 static int probe_all(struct config *config, const char *root)
 {
-    struct check k = { 0 };
-    int r = 0;
+    struct worker_user user;
+    const struct setup_env setup = { .user = &user };
+    struct check k = { .setup = root[0] != '\0' ? NULL : &setup };
+    int r = k.setup ? worker_user_find(config, &user) : 0;
 
-    if (root[0] != '\0')
-        worker_user_own(&k.user);
-    else
-        r = worker_user_find(config, &k.user);
     if (r == -ENOENT) /* a mistake of job_user, found before; nobody is there to load a plugin as */
         return 0;
     if (r >= 0)
@@ -288,6 +286,7 @@ int check_main(const struct options *o)
         .device = o->device,
         .described = o->no_probe || o->root,
         .only_checks = !o->online,
+        .for_people = o->mode == MODE_CHECK,
         .try_tls = o->mode == MODE_PRINT ? NULL : try_tls,
     };
     struct config *c;
@@ -302,3 +301,9 @@ int check_main(const struct options *o)
     config_free(c);
     return r;
 }
+
+extern const struct check_module rota_check;
+__attribute__((visibility("default"))) const struct check_module rota_check = {
+    .version = ROTA_VERSION,
+    .main = check_main,
+};

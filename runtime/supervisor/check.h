@@ -13,4 +13,10 @@
  * stdout. Only a mistake outside the jobs prevents it (78); those in single jobs are told on
  * stderr. */
 int check_main(const struct options *o);
+
+/* What librota-check.so exports, as rota_check. */
+struct check_module {
+    const char *version; /* of the rota that it belongs to: a rotad of another has other structs */
+    int (*main)(const struct options *o);
+};
 #endif

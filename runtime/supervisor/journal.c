@@ -26,8 +26,9 @@
 
 /* All values together, with their names. */
 #define ENTRY_SIZE (JOURNAL_TEXT_SIZE + 4096)
-/* Below PIPE_BUF: a line goes into a pipe whole, or not at all. */
-#define LINE_SIZE (JOURNAL_TEXT_SIZE + 64)
+/* Below PIPE_BUF: a line goes into a pipe whole, or not at all. Before the text come an instant, a
+ * level and an identity. */
+#define LINE_SIZE (JOURNAL_TEXT_SIZE + 192)
 _Static_assert(LINE_SIZE <= PIPE_BUF, "a line must fit into one atomic write");
 
 static struct {
@@ -121,6 +122,14 @@ struct entry {
     char bytes[ENTRY_SIZE];
 };
 
+/* What goes out in one piece. */
+struct message {
+    int level;
+    const char *identity; /* NULL: rotad itself */
+    const struct journal_field *fields;
+    const char *text; /* escaped */
+};
+
 /* Adds NAME=value and a newline; a value that does not fit is left out. Control characters in
  * it become spaces, so that no value can add a field. */
 static void entry_put(struct entry *e, const char *name, const char *value)
@@ -137,18 +146,18 @@ static void entry_put(struct entry *e, const char *name, const char *value)
     e->length = (size_t)(at - e->bytes);
 }
 
-static int send_entry(int level, const struct journal_field *fields, const char *text)
+static int send_entry(const struct message *m)
 {
     struct entry e = { .length = 0 };
-    char priority[] = { (char)('0' + level), '\0' };
+    char priority[] = { (char)('0' + m->level), '\0' };
     ssize_t n;
 
-    entry_put(&e, "MESSAGE", text);
+    entry_put(&e, "MESSAGE", m->text);
     entry_put(&e, "PRIORITY", priority);
-    entry_put(&e, "SYSLOG_IDENTIFIER", "rotad");
-    for (int i = 0; fields && fields[i].name && i < JOURNAL_FIELDS_MAX; i++)
-        if (fields[i].value)
-            entry_put(&e, fields[i].name, fields[i].value);
+    entry_put(&e, "SYSLOG_IDENTIFIER", m->identity ? m->identity : "rotad");
+    for (int i = 0; m->fields && m->fields[i].name && i < JOURNAL_FIELDS_MAX; i++)
+        if (m->fields[i].value)
+            entry_put(&e, m->fields[i].name, m->fields[i].value);
     n = send(journal.journal_fd, e.bytes, e.length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && (errno == ECONNREFUSED || errno == ENOTCONN || errno == ECONNRESET)) {
         int fd = open_journal(); /* journald was restarted */
@@ -202,7 +211,7 @@ static int write_bytes(const char *bytes, size_t length)
     return (size_t)n == length ? 0 : -EAGAIN;
 }
 
-static int write_line(int level, const char *text)
+static int write_line(const struct message *m)
 {
     char line[LINE_SIZE];
     struct timespec now;
@@ -214,14 +223,15 @@ static int write_line(int level, const char *text)
     if (!gmtime_r(&now.tv_sec, &utc))
         return -EOVERFLOW;
     at = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
-    n = snprintf(line + at, sizeof(line) - at, ".%03ldZ %s: %s\n", now.tv_nsec / 1000000,
-                 level_name(level), text);
+    n = snprintf(line + at, sizeof(line) - at, ".%03ldZ %s: %s%s%s\n", now.tv_nsec / 1000000,
+                 level_name(m->level), m->identity ? m->identity : "", m->identity ? "| " : "",
+                 m->text);
     return write_bytes(line, at + (size_t)n);
 }
 
-static int put(int level, const struct journal_field *fields, const char *text)
+static int put(const struct message *m)
 {
-    return journal.journal_fd >= 0 ? send_entry(level, fields, text) : write_line(level, text);
+    return journal.journal_fd >= 0 ? send_entry(m) : write_line(m);
 }
 
 static bool say_dropped(void)
@@ -230,18 +240,19 @@ static bool say_dropped(void)
 
     text_format(text, sizeof(text), "%lu log line%s dropped, because nobody read them",
                 journal.dropped, journal.dropped == 1 ? " was" : "s were");
-    if (put(LOG_WARNING, NULL, text) < 0)
+    if (put(&(struct message){ .level = LOG_WARNING, .text = text }) < 0)
         return false;
     journal.dropped = 0;
     return true;
 }
 
-static void log_text(int level, const struct journal_field *fields, const char *raw)
+/* Takes the text as it came. */
+static void log_message(struct message *m)
 {
     char text[JOURNAL_TEXT_SIZE];
 
-    text_escape(text, sizeof(text), raw, strlen(raw));
-    if ((journal.dropped > 0 && !say_dropped()) || put(level, fields, text) < 0)
+    m->text = text_escape(text, sizeof(text), m->text, strlen(m->text));
+    if ((journal.dropped > 0 && !say_dropped()) || put(m) < 0)
         journal.dropped++;
 }
 
@@ -257,6 +268,18 @@ void journal_log(int level, const struct journal_field *fields, const char *form
     /* clang-tidy 14 overlooks this va_start. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
-    log_text(level, fields, raw);
+    log_message(&(struct message){ .level = level, .fields = fields, .text = raw });
+    errno = saved;
+}
+
+void journal_pass_on(int level, const char *identity, const struct journal_field *fields,
+                     const char *text)
+{
+    int saved = errno;
+
+    if (!journal_wants(level))
+        return;
+    log_message(
+        &(struct message){ .level = level, .identity = identity, .fields = fields, .text = text });
     errno = saved;
 }

@@ -31,4 +31,9 @@ bool journal_wants(int level);
  * may not stand in a line (text_escape) is escaped here, so one event is one line. */
 void journal_log(int level, const struct journal_field *fields, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A line that somebody else wrote, as the entry of `identity`, which is in no need of escaping: the
+ * journal's SYSLOG_IDENTIFIER; elsewhere "identity| " stands before the text. Else as
+ * journal_log(). */
+void journal_pass_on(int level, const char *identity, const struct journal_field *fields,
+                     const char *text);
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * rotad: the composition root. */
-#include "supervisor/check.h"
 #include "supervisor/instance.h"
 #include "supervisor/journal.h"
 #include "supervisor/manager.h"
+#include "supervisor/module.h"
 #include "supervisor/options.h"
 #include "supervisor/resolver.h"
 #include <errno.h>
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
         return 0;
     case MODE_CHECK:
     case MODE_PRINT:
-        return check_main(&options);
+        return module_check(&options);
     default:
         return run(&options);
     }

@@ -158,6 +158,18 @@ static int add_sources(struct manager *m)
     return rc < 0 ? rc : leftovers_adopt();
 }
 
+static void take_cgroups(struct manager *m)
+{
+    const struct delegation_source source = { "/proc/self/cgroup", "/sys/fs/cgroup" };
+    int rc = delegation_take(&source, &m->cgroups);
+
+    if (rc < 0)
+        journal_log(LOG_WARNING, NULL,
+                    "the control group that systemd delegated to rotad cannot be used: %s; limits "
+                    "hold for each process alone",
+                    strerror(-rc));
+}
+
 int manager_init(struct manager *m, sd_event *event, struct config *config,
                  const struct options *options)
 {
@@ -178,11 +190,14 @@ int manager_init(struct manager *m, sd_event *event, struct config *config,
         .event = event,
         .priority = PRIORITY_RUN,
         .device = m->device,
-        .user = &m->user,
+        .setup = &m->setup_env,
         .is_ours = manager_is_ours,
         .over = manager_run_over,
+        .unapplied = manager_unapplied,
         .context = m,
     };
+    m->setup_env = (struct setup_env){ .user = &m->user, .cgroups = &m->cgroups };
+    take_cgroups(m);
     return add_sources(m);
 }
 
@@ -202,6 +217,7 @@ void manager_done(struct manager *m)
     sd_event_source_disable_unref(m->timer);
     sd_event_source_disable_unref(m->stop_timer);
     sd_event_source_disable_unref(m->after);
+    delegation_done(&m->cgroups);
     if (m->generation)
         config_free(m->generation->config);
     free(m->generation);
@@ -291,7 +307,9 @@ static void on_probed(void *context, struct config *config)
 
 static int begin_probe(struct manager *m)
 {
-    struct probe_env env = { .event = m->event, .user = &m->user, .done = on_probed, .context = m };
+    struct probe_env env = {
+        .event = m->event, .setup = &m->setup_env, .done = on_probed, .context = m
+    };
 
     if (manager_find_user(m) < 0) {
         on_probed(m, m->generation->config);
@@ -378,10 +396,12 @@ static int swap_generation(struct manager *m, struct config *config)
     if (!manager_has_store(m)) {
         text_copy(m->device, sizeof m->device, config->device);
         machine_read(m->device, &m->machine);
-        m->user_known = false;
     }
     g->config = config;
     m->generation = g;
+    m->user_known = false;
+    if (manager_has_store(m))
+        (void)manager_find_user(m); /* else the former one stays */
     if (m->store) {
         (void)manager_introduce(m); /* it has its room already */
         manager_take_password(m);

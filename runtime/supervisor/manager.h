@@ -43,6 +43,9 @@ struct device_job {
     struct generation *generation;
     const struct job_config *config; /* in `generation` */
     struct run *run;                 /* the newest; NULL where there is none */
+    char *unapplied;                 /* what of its settings its last run did without; or NULL */
+    struct tail *tail;               /* the end of the newest run's output (run_output.h); NULL
+                                        before the first */
     struct words_fault fault;
     struct job_alone alone[]; /* one, with run_unreachable */
 };
@@ -77,6 +80,8 @@ struct manager {
     char *room;                       /* for hello; NULL: none is said */
     struct worker_user user;
     bool user_known;
+    struct delegation cgroups;
+    struct setup_env setup_env; /* of both */
     struct run_env run_env;
     sd_event_source *stop_timer, *after;
     bool began; /* the probe is done: jobs take turns */
@@ -119,6 +124,7 @@ void manager_say_problems(const struct config *c);
 void manager_port_init(struct manager *m);
 bool manager_is_ours(void *context, pid_t pid);
 void manager_run_over(void *context, struct run *run);
+void manager_unapplied(void *context, struct job *job, const char *sentence);
 int manager_add_timer(struct manager *m);
 /* As whom workers and probes run, found and said once. 0 or -errno: then no plugin is loaded. */
 int manager_find_user(struct manager *m);

@@ -27,6 +27,10 @@ static void device_job_free(struct manager *m, struct device_job *d)
     job_done(&d->job);
     manager_close_job(m, &d->config->spec);
     words_fault_forget(&d->fault);
+    free(d->unapplied);
+    if (d->tail)
+        tail_done(d->tail);
+    free(d->tail);
     generation_release(m, d->generation);
     free(d);
 }

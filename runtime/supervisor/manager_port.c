@@ -71,16 +71,19 @@ static void arm(void *context, struct boot at)
 
 int manager_find_user(struct manager *m)
 {
+    struct worker_user found;
     int rc;
 
     if (m->user_known)
         return 0;
-    rc = worker_user_find(m->generation->config, &m->user);
+    rc = worker_user_find(m->generation->config, &found);
     if (rc < 0) {
         journal_log(LOG_ERR, NULL, "the user of the jobs cannot be found: %s", strerror(-rc));
         return rc;
     }
-    worker_user_say(m->generation->config, &m->user);
+    if (!worker_user_same(&found, &m->user))
+        worker_user_say(m->generation->config, &found);
+    m->user = found;
     m->user_known = true;
     return 0;
 }
@@ -96,7 +99,9 @@ static int start(void *context, struct job *job)
 
     if (!entry)
         return -ENOMEM;
-    rc = run_new(&m->run_env, job, d->config, &entry->run);
+    if (!d->tail) /* most jobs wait for long: of a thousand, few ran here */
+        d->tail = calloc(1, sizeof *d->tail);
+    rc = d->tail ? run_new(&m->run_env, job, d->config, d->tail, &entry->run) : -ENOMEM;
     if (rc < 0) {
         free(entry);
         return rc;
@@ -122,6 +127,18 @@ void manager_run_over(void *context, struct run *run)
     free(entry);
     run_free(run);
     m->jobs_stale = true;
+}
+
+void manager_unapplied(void *context, struct job *job, const char *sentence)
+{
+    struct manager *m = context;
+    struct device_job *d = device_job_of(job);
+
+    if (strcmp(d->unapplied ? d->unapplied : "", sentence) == 0)
+        return;
+    if (sentence[0])
+        words_unapplied(job, sentence);
+    m->port.keep(m, &d->unapplied, sentence);
 }
 
 bool manager_is_ours(void *context, pid_t pid)

@@ -111,16 +111,12 @@ static int arm(struct guard *g)
 
 static int send_question(struct guard *g, const struct job_config *job)
 {
-    const struct worker_user *u = g->probe->env.user;
+    const struct setup_env *env = g->probe->env.setup;
     struct message_probe m = {
         .plugin_path = g->plugin_path,
         .job = job->name,
         .index = (uint32_t)g->job,
-        .switch_user = u->other,
-        .uid = u->user.uid,
-        .gid = u->user.gid,
-        .user = u->user.name,
-        .home = u->user.home,
+        .setup = env ? setup_of_job(env, job) : (struct message_setup){ .limits = LIMITS_NONE },
         .params = job->params,
         .param_count = job->param_count,
     };
@@ -142,7 +138,8 @@ static void ask(struct guard *g)
         if (r != -EMSGSIZE)
             break;
         config_job_problem(g->probe->config, job, -1,
-                           "params are longer than %d KiB together; put long texts into a file",
+                           "params and environment are longer than %d KiB together; put long texts "
+                           "into a file",
                            (FRAME_MAX - START_SPARE) / 1024);
         g->job++;
     }

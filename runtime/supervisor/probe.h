@@ -8,7 +8,7 @@
 #ifndef ROTA_SUPERVISOR_PROBE_H
 #define ROTA_SUPERVISOR_PROBE_H
 #include "config/config.h"
-#include "supervisor/worker_user.h"
+#include "supervisor/setup.h"
 #include <stdbool.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
@@ -28,7 +28,8 @@ typedef void probe_done(void *context, struct config *config);
 
 struct probe_env {
     sd_event *event;
-    const struct worker_user *user; /* who runs what is in the files, as at a run; outlives it */
+    const struct setup_env *setup; /* as at a run; outlives it. NULL: what is in the files runs as
+                                      this program's own user, with nothing of a job's */
     probe_done *done;
     void *context;
 };

@@ -254,6 +254,16 @@ const char *process_guard_path(void)
     return find_part(&guard, found);
 }
 
+const char *process_check_path(void)
+{
+    static const struct part module = { ROTA_PLUGINDIR "/librota-check.so",
+                                        "supervisor/librota-check.so",
+                                        "lib/rota/librota-check.so" };
+    static char found[PATH_MAX];
+
+    return find_part(&module, found);
+}
+
 const char *process_tls_path(void)
 {
     static const struct part module = { ROTA_PLUGINDIR "/librota-tls.so", "tls/librota-tls.so",

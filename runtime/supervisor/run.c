@@ -7,6 +7,7 @@
 #include "supervisor/journal.h"
 #include "supervisor/leftovers.h"
 #include "supervisor/process.h"
+#include "supervisor/run_output.h"
 #include "supervisor/words.h"
 #include <errno.h>
 #include <rota/plugin.h>
@@ -23,6 +24,8 @@
 #define RUN_STUCK_SWEEP_MS 1000
 /* What a process may take to go after SIGKILL before it is called stuck. */
 #define RUN_DYING_MS 100
+/* Of how a run ended, before it is cut for the store. */
+#define RUN_DETAIL_SIZE 512
 
 enum run_phase {
     RUN_ALIVE,    /* the guard lives and has not said how it ended */
@@ -35,6 +38,7 @@ enum run_phase {
 struct run {
     struct run_env env;
     struct job *job;
+    struct tail *tail; /* the job's */
     pid_t pid;
     int fd;
     enum run_phase phase;
@@ -86,8 +90,11 @@ static void be_over(struct run *r)
 static void tell_end(struct run *r, const struct run_end *end)
 {
     struct run_end told = *end;
+    const char *detail = words_end_detail(end);
+    char escaped[STORE_TEXT_SIZE];
 
-    told.detail = words_end_detail(end);
+    /* Who reads it in Redis may be a terminal. */
+    told.detail = text_escape(escaped, sizeof escaped, detail, strlen(detail));
     r->unclean = !end->clean;
     job_ended(r->job, clock_boot(), &told);
 }
@@ -138,7 +145,7 @@ static const char *detail_of(const struct message_ended *m, char *buf, size_t si
 static void on_ended(struct run *r)
 {
     struct message_ended m;
-    char detail[STORE_TEXT_SIZE];
+    char detail[RUN_DETAIL_SIZE];
 
     if (message_unpack_ended(&frame, &m) < 0 || r->unclean ||
         (r->phase != RUN_ALIVE && r->phase != RUN_KILLED))
@@ -146,6 +153,9 @@ static void on_ended(struct run *r)
     FAULT_POINT(run_hears_of_the_end);
     r->phase = RUN_TOLD;
     sd_event_source_set_enabled(r->wall, SD_EVENT_OFF);
+    /* After a crash there is nothing to wonder about. */
+    if (m.leftovers > 0 && m.stop == STOP_NONE && m.how == ENDED_RETURNED)
+        words_outlived(r->job, m.leftovers);
     tell_end(r, &(struct run_end){
                     .exit = exit_of(m.how),
                     .stop = stop_of(m.stop),
@@ -158,13 +168,18 @@ static void on_ended(struct run *r)
     FAULT_POINT(run_told_the_end);
 }
 
+/* The guard did not say what the job said last. */
 static void tell_broken(struct run *r, bool clean)
 {
+    const char *last = run_output_last(r->tail);
+    char detail[RUN_DETAIL_SIZE];
+
+    text_format(detail, sizeof detail, "%s%s%s", r->death, last[0] ? ": " : "", last);
     tell_end(r, &(struct run_end){
                     .exit = r->stillborn && clean ? RUN_UNSTARTED : RUN_BROKE,
                     .ran_ms = boot_between(r->spawned, clock_boot()),
                     .clean = clean,
-                    .detail = r->death,
+                    .detail = detail,
                 });
 }
 
@@ -202,6 +217,7 @@ static void on_started(struct run *r)
         return;
     FAULT_POINT(run_hears_of_the_start);
     r->started = true;
+    r->env.unapplied(r->env.context, r->job, m.unapplied ? m.unapplied : "");
     job_started(r->job, clock_boot(), m.started);
 }
 
@@ -210,7 +226,7 @@ static void on_output(struct run *r)
     struct message_output m;
 
     if (message_unpack_output(&frame, &m) == 0)
-        words_output(r->job, LOG_INFO, m.text, m.dropped);
+        run_output_take(r->tail, r->job, &m);
 }
 
 static void on_log(struct run *r)
@@ -218,8 +234,7 @@ static void on_log(struct run *r)
     struct message_log m;
 
     if (message_unpack_log(&frame, &m) == 0)
-        words_output(r->job, m.level < LOG_ERR || m.level > LOG_DEBUG ? LOG_INFO : (int)m.level,
-                     m.text, 0);
+        run_output_take_log(r->tail, r->job, &m);
 }
 
 /* False at the end of file, or where what came is no frame of a guard's. */
@@ -352,7 +367,6 @@ static int send_start(struct run *r, const struct job_config *config)
 {
     const struct job *j = r->job;
     const struct timing *t = &j->spec->timing;
-    const struct worker_user *u = r->env.user;
 
     message_pack_start(&order, &(struct message_start){
                                    .plugin_path = config->plugin_path,
@@ -368,11 +382,7 @@ static int send_start(struct run *r, const struct job_config *config)
                                    .margin_ms = t->margin_ms,
                                    .deadline = j->lease.deadline,
                                    .purpose = ROTA_FOR_RUN,
-                                   .switch_user = u->other,
-                                   .uid = u->user.uid,
-                                   .gid = u->user.gid,
-                                   .user = u->user.name,
-                                   .home = u->user.home,
+                                   .setup = setup_of_job(r->env.setup, config),
                                    .output_lines = config->output_lines,
                                    .params = config->params,
                                    .param_count = config->param_count,
@@ -399,7 +409,7 @@ static int watch(struct run *r)
 }
 
 int run_new(const struct run_env *env, struct job *job, const struct job_config *config,
-            struct run **ret_run)
+            struct tail *tail, struct run **ret_run)
 {
     struct run *r = calloc(1, sizeof *r);
     int rc;
@@ -408,7 +418,9 @@ int run_new(const struct run_env *env, struct job *job, const struct job_config 
         return -ENOMEM;
     r->env = *env;
     r->job = job;
+    r->tail = tail;
     r->fd = -1;
+    run_output_begin(tail, config->output_lines);
     r->spawned = clock_boot();
     FAULT_POINT(run_before_the_spawn);
     rc = process_spawn_guard(process_guard_path(), "--run", job->spec->name, &r->fd, &r->pid);

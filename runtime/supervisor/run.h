@@ -7,9 +7,10 @@
  * here (rotad is the subreaper above its guards, so what they leave becomes its child). */
 #ifndef ROTA_SUPERVISOR_RUN_H
 #define ROTA_SUPERVISOR_RUN_H
+#include "base/tail.h"
 #include "config/config.h"
 #include "core/job.h"
-#include "supervisor/worker_user.h"
+#include "supervisor/setup.h"
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
@@ -19,18 +20,21 @@ struct run_env {
     sd_event *event;
     int64_t priority;
     const char *device;
-    const struct worker_user *user;
+    const struct setup_env *setup;
     /* Processes that rotad itself started and still has: not to be taken for leftovers. */
     bool (*is_ours)(void *context, pid_t pid);
     /* The run is over in every sense and may be freed; never called from run_new(). */
     void (*over)(void *context, struct run *run);
+    /* Each run's: what of the job's settings could not be applied; "": all was. */
+    void (*unapplied)(void *context, struct job *job, const char *sentence);
     void *context;
 };
 
 /* Starts the job's granted run. 0, or negative errno: nothing was started. `job` gets
- * job_started(), job_ended() and, where that was unclean, job_emptied(). */
+ * job_started(), job_ended() and, where that was unclean, job_emptied(). `tail` outlives the run,
+ * and gets the end of its output (run_output.h). */
 int run_new(const struct run_env *env, struct job *job, const struct job_config *config,
-            struct run **ret_run);
+            struct tail *tail, struct run **ret_run);
 void run_free(struct run *r);
 
 /* D has moved. */

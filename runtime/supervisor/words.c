@@ -42,20 +42,20 @@ struct field_texts {
     struct journal_field fields[8];
 };
 
-static const struct journal_field *fields_of(const struct words_context *c, struct field_texts *t)
+/* outcome: NULL where it is not known yet. */
+static const struct journal_field *fields_of(const struct job *job, const char *outcome,
+                                             struct field_texts *t)
 {
-    bool ended = c->report->kind == REPORT_ENDED;
-
-    text_format(t->turn, sizeof t->turn, "%" PRId64, c->job->turn.ms);
-    text_format(t->fence, sizeof t->fence, "%" PRIu64, c->job->lease.fence);
-    text_format(t->attempt, sizeof t->attempt, "%" PRIu32, c->job->lease.attempt);
+    text_format(t->turn, sizeof t->turn, "%" PRId64, job->turn.ms);
+    text_format(t->fence, sizeof t->fence, "%" PRIu64, job->lease.fence);
+    text_format(t->attempt, sizeof t->attempt, "%" PRIu32, job->lease.attempt);
     memcpy(t->fields,
            (struct journal_field[8]){
-               { "ROTA_JOB", c->job->spec->name },
+               { "ROTA_JOB", job->spec->name },
                { "ROTA_TURN", t->turn },
-               { "ROTA_FENCE", c->job->lease.fence ? t->fence : NULL },
-               { "ROTA_ATTEMPT", c->job->lease.attempt ? t->attempt : NULL },
-               { "ROTA_OUTCOME", ended ? outcome_name(c->report->outcome) : NULL },
+               { "ROTA_FENCE", job->lease.fence ? t->fence : NULL },
+               { "ROTA_ATTEMPT", job->lease.attempt ? t->attempt : NULL },
+               { "ROTA_OUTCOME", outcome },
            },
            sizeof t->fields);
     return t->fields;
@@ -63,8 +63,9 @@ static const struct journal_field *fields_of(const struct words_context *c, stru
 
 void words_say(const struct words_context *c, int level, const char *format, ...)
 {
+    bool ended = c->report->kind == REPORT_ENDED;
     char text[JOURNAL_TEXT_SIZE];
-    struct field_texts fields;
+    struct field_texts texts;
     va_list args;
 
     if (!journal_wants(level))
@@ -73,7 +74,8 @@ void words_say(const struct words_context *c, int level, const char *format, ...
     /* clang-tidy 14 overlooks this va_start. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    journal_log(level, fields_of(c, &fields), "%s: %s", c->job->spec->name, text);
+    journal_log(level, fields_of(c->job, ended ? outcome_name(c->report->outcome) : NULL, &texts),
+                "%s: %s", c->job->spec->name, text);
 }
 
 #define ATTEMPT(c) (c)->job->lease.attempt, (c)->job->spec->attempts
@@ -358,15 +360,40 @@ const char *words_end_detail(const struct run_end *end)
     return end->detail;
 }
 
-void words_output(const struct job *job, int level, const char *text, uint32_t dropped)
+static void warn(const struct job *job, const char *sentence)
 {
-    struct journal_field fields[] = { { "ROTA_JOB", job->spec->name }, { NULL, NULL } };
-    char line[4 * 1024];
+    struct field_texts texts;
 
-    if (dropped > 0)
-        journal_log(LOG_WARNING, fields, "%s| %" PRIu32 " lines left out", job->spec->name,
-                    dropped);
-    if (text[0] != '\0')
-        journal_log(level, fields, "%s| %s", job->spec->name,
-                    text_escape(line, sizeof line, text, strlen(text)));
+    journal_log(LOG_WARNING, fields_of(job, NULL, &texts), "%s: %s", job->spec->name, sentence);
+}
+
+void words_unapplied(const struct job *job, const char *sentence)
+{
+    warn(job, sentence);
+}
+
+void words_outlived(const struct job *job, uint32_t processes)
+{
+    char text[64];
+
+    text_format(text, sizeof text, "processes that outlived its run and were killed: %" PRIu32,
+                processes);
+    warn(job, text);
+}
+
+void words_output(const struct job *job, int level, const char *text)
+{
+    struct field_texts texts;
+
+    if (journal_wants(level))
+        journal_pass_on(level, job->spec->name, fields_of(job, NULL, &texts), text);
+}
+
+void words_left_out(const struct job *job, uint32_t lines)
+{
+    char text[64];
+
+    text_format(text, sizeof text, "(%" PRIu32 " line%s left out)", lines,
+                lines == 1 ? " was" : "s were");
+    words_output(job, LOG_WARNING, text);
 }

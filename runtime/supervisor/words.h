@@ -18,6 +18,12 @@ void words_twin(const char *device);
 /* Why a run ended, for Redis and for people: what it said itself, unless it only ended because it
  * was told to. Of end->detail, or a constant. */
 const char *words_end_detail(const struct run_end *end);
-/* A line of a job's output, or of its log() at `level`. */
-void words_output(const struct job *job, int level, const char *text, uint32_t dropped);
+/* What of the job's settings its run does without. */
+void words_unapplied(const struct job *job, const char *sentence);
+/* So many processes went on when its run had ended by itself. */
+void words_outlived(const struct job *job, uint32_t processes);
+/* A line of the output or log() of the job's run, as the job's own. */
+void words_output(const struct job *job, int level, const char *text);
+/* In the same place: how many lines are missing there. */
+void words_left_out(const struct job *job, uint32_t lines);
 #endif

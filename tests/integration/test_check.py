@@ -318,7 +318,8 @@ def neighbours(tmp_path, guard):
     """A rotad that finds this script as its guard: a build folder of its own."""
     (tmp_path / "supervisor").mkdir()
     (tmp_path / "guard").mkdir()
-    shutil.copy(ROTAD, tmp_path / "supervisor" / "rotad")
+    for part in (ROTAD, ROTAD.parent / "librota-check.so"):
+        shutil.copy(part, tmp_path / "supervisor")
     if guard is not None:
         script = tmp_path / "guard" / "rota-guard"
         script.write_text(f"#!/bin/sh\n{guard}\n")
@@ -341,6 +342,40 @@ def test_a_guard_that_does_not_do_its_part(conf, tmp_path, guard, said):
     for line, name, number in zip(lines, ("alpha", "beta"), (6, 7)):
         assert re.fullmatch(rf"rotad\.conf:{number}: job '{name}': plugin 'good' could not be "
                             rf"checked: .*{said}", line), line
+
+
+@pytest.mark.parametrize("mode", ["--check", "--print-config"])
+def test_without_its_module_it_says_so(conf, tmp_path, mode):
+    program = neighbours(tmp_path, "exit 3")
+    module = program.parent / "librota-check.so"
+    module.unlink()
+    path = conf(jobs(job("alpha")))
+    done = rotad(path, mode, program=program)
+    assert (done.returncode, done.stdout) == (OSERR, "")
+    assert done.stderr == (f"rotad: nothing can be checked: {module}: No such file or directory; "
+                           "restart rotad, or install all of rota again\n")
+
+
+def test_a_module_of_another_version_is_not_called(conf, tmp_path):
+    program = neighbours(tmp_path, "exit 3")
+    source = tmp_path / "other.c"
+    source.write_text("""
+        static int run(const void *o) { (void)o; return 0; }
+        const struct { const char *version; int (*run)(const void *); } rota_check = { "0.0.9", run };
+    """)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", program.parent / "librota-check.so", source], check=True)
+    done = rotad(conf(jobs(job("alpha"))), "--check", program=program)
+    assert (done.returncode, done.stdout) == (OSERR, "")
+    assert done.stderr == ("rotad: nothing can be checked: the module is of another version; "
+                           "restart rotad, or install all of rota again\n")
+
+
+def test_a_module_that_others_may_write_is_not_loaded(conf, tmp_path):
+    program = neighbours(tmp_path, "exit 3")
+    (program.parent / "librota-check.so").chmod(0o666)
+    done = rotad(conf(jobs(job("alpha"))), "--check", program=program)
+    assert (done.returncode, done.stdout) == (OSERR, "")
+    assert "librota-check.so" in done.stderr and "nothing can be checked" in done.stderr
 
 
 def test_print_config_parses_again(conf, tmp_path):

@@ -30,8 +30,10 @@ def installed(tmp_path_factory):
 def test_each_thing_is_in_its_place(installed):
     for name in ("usr/sbin/rotad", "usr/libexec/rota-guard", "usr/lib/rota/exec.so",
                  "usr/lib/rota/exec.description", "usr/lib/rota/prune.so", "usr/lib/rota/prune.description",
-                 "usr/lib/rota/librota-tls.so",
+                 "usr/lib/rota/librota-check.so", "usr/lib/rota/librota-tls.so",
                  "usr/include/rota/plugin.h", "usr/lib/pkgconfig/rota.pc",
+                 "usr/lib/cmake/rota/rota-config.cmake", "usr/lib/cmake/rota/rota-config-version.cmake",
+                 "usr/lib/cmake/rota/rota-plugin.map", "usr/share/doc/rota/plugins.md",
                  "usr/lib/systemd/system/rotad.service", "usr/share/man/man8/rotad.8",
                  "usr/share/man/man8/rota-guard.8", "usr/share/man/man7/rota-plugins.7", "usr/share/man/man7/rota-guide.7",
                  "usr/share/man/man5/rotad.conf.5",

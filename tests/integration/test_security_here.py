@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import sandbox
 from fleet import BUILD, ONCE, ROOT, SHORT, is_alive, wait_for
 
 NOBODY = pwd.getpwnam("nobody")
@@ -16,7 +17,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anot
 
 # Run by the job's program: tries what is none of its business, and tells what it could do.
 TRY = r"""
-import ctypes, json, os, signal, sys
+import ctypes, json, os, resource, signal, sys
 def parent(pid):
     return int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])
 def may(act, *arguments):
@@ -39,6 +40,7 @@ told = {"uid": os.getuid(), "groups": os.getgroups(),
         "descriptors of rotad": may(os.listdir, f"/proc/{rotad}/fd"),
         "memory of guard": may(read, f"/proc/{guard}/mem"), "trace rotad": trace(rotad) == 0,
         "trace guard": trace(guard) == 0,
+        "limits of rotad": may(resource.prlimit, rotad, resource.RLIMIT_CORE, (0, 0)),
         "no new rights": [line.split()[1] for line in open("/proc/self/status") if line.startswith("NoNewPrivs")]}
 with open(out, "w") as file:
     json.dump(told, file)
@@ -101,36 +103,112 @@ def test_as_root_without_a_user_for_jobs_it_warns(place):
     assert line.level == "warning"
 
 
-@needs_root
-def test_where_rotad_is_not_root_a_job_has_its_rights(place):
+def tries_where_rotad_is(place, user, enter, **top):
+    """What a job's program could, where rotad is that user, to whom its files belong."""
     if subprocess.run([*AS_NOBODY, "ls", BUILD], capture_output=True, check=False).returncode != 0:
         pytest.skip("the programs lie where other users cannot reach them, as below /root")
-    os.chown(place.password, NOBODY.pw_uid, NOBODY.pw_gid)
-    place.fleet.enter = AS_NOBODY
-    device_folder = place.fleet.folder / "gate-1"
+    os.chown(place.password, user.pw_uid, user.pw_gid)
+    place.fleet.enter = enter
     body = place.fleet.body("probe", f"/usr/bin/python3 '{place.fleet.folder}/try.py' '{place.password}' "
                                      f"'{place.out}/told'")
-    device = place.device({"probe": body}, job_user=None)
-    os.chown(device_folder, NOBODY.pw_uid, NOBODY.pw_gid)
+    device = place.device({"probe": body}, **top)
+    for path in (device.folder, *device.folder.rglob("*")):
+        os.chown(path, user.pw_uid, user.pw_gid)
     os.chmod(pathlib.Path(place.fleet.redis.socket).parent, 0o755)
     os.chmod(place.fleet.redis.socket, 0o777)
     device.start()
     place.fleet.wait_entry("end", within=20)
-    told = json.loads((place.out / "told").read_text())
-    assert (told["uid"], told["password"], told["stop rotad"]) == (NOBODY.pw_uid, True, True)
+    return json.loads((place.out / "told").read_text())
 
 
-def test_jobs_of_one_user_are_not_kept_apart(place):
-    """The one ends the other, and reads what it keeps for itself."""
-    secret = place.out / "secret"
-    victim = place.fleet.body("victim", f"(umask 077; echo private >'{secret}'); echo $$ >'{place.out}/pid'; sleep 60")
-    robber = place.fleet.body("robber", f"while [ ! -s '{place.out}/pid' ]; do sleep 0.05; done; "
-                                        f"cat '{secret}' && kill -9 $(cat '{place.out}/pid')")
-    top = {"job_user": "nobody"} if os.geteuid() == 0 else {}
-    device = place.device({"victim": victim, "robber": robber}, **top).start()
+@needs_root
+def test_nor_where_rotad_is_no_root_but_may_switch(place):
+    """As a service that has the capabilities for that and nothing else: the job's user gets none of them."""
+    told = tries_where_rotad_is(place, pwd.getpwnam("daemon"), sandbox.may_switch_as(pwd.getpwnam("daemon").pw_uid),
+                                job_user="nobody")
+    assert told.pop("uid") == NOBODY.pw_uid and told.pop("groups") == [NOBODY.pw_gid]
+    assert told.pop("no new rights") == ["1"]
+    assert {what for what, answer in told.items() if answer is True} == set(), told
+
+
+@needs_root
+@sandbox.needs_scope
+def test_where_rotad_is_not_root_a_job_has_its_files_but_may_not_signal_it(place):
+    told = tries_where_rotad_is(place, NOBODY, AS_NOBODY, job_user=None)
+    assert told.pop("uid") == NOBODY.pw_uid and told.pop("no new rights") == ["1"]
+    assert told.pop("password") is True, "it can log in to Redis as rotad does"
+    assert told.pop("limits of rotad") is True, "and end rotad by them, or slow it down"
+    told.pop("groups")
+    assert {what for what, answer in told.items() if answer is True} == set(), told
+
+
+# Run by the job's program: what it can do to a process of another job.
+ROB = r"""
+import ctypes, os, resource, signal, sys
+victim = int(open(sys.argv[1]).read())
+def may(what, act, *arguments):
+    try:
+        act(*arguments)
+        print("it may", what, flush=True)
+    except OSError:
+        pass
+def trace(pid):
+    if ctypes.CDLL(None).ptrace(0x4206, pid, None, None) != 0:  # PTRACE_SEIZE
+        raise OSError
+may("stop", os.kill, victim, signal.SIGSTOP)
+may("trace", trace, victim)
+may("read the memory of", open, f"/proc/{victim}/mem", "rb", 0)
+may("read the environment of", lambda path: open(path).read(1), f"/proc/{victim}/environ")
+may("limit", resource.prlimit, victim, resource.RLIMIT_CORE, (0, 0))
+may("slow", os.setpriority, os.PRIO_PROCESS, victim, 19)
+may("read the files of", open, sys.argv[2])
+may("kill", os.kill, victim, signal.SIGKILL)
+"""
+
+
+def rob(place, robber=None, **top):
+    """A device with two jobs of one user: the one tries what it can do to the other's program."""
+    secret, pid = place.out / "secret", place.out / "pid"
+    (place.fleet.folder / "rob.py").write_text(ROB)
+    victim = place.fleet.body("victim", f"(umask 077; echo private >'{secret}'); echo $$ >'{pid}.new'; mv '{pid}.new' '{pid}'\n"
+                                        f"until [ -e '{place.out}/robbed' ]; do sleep 0.05; done")
+    body = place.fleet.body("robber", f"until [ -e '{pid}' ]; do sleep 0.05; done\n"
+                                        f"/usr/bin/python3 '{place.fleet.folder}/rob.py' '{pid}' '{secret}'; touch '{place.out}/robbed'")
+    user = {"job_user": "nobody"} if os.geteuid() == 0 else {}
+    return place.device({"victim": victim, "robber": {**body, **(robber or {})}}, **user, **top)
+
+
+def robbed(device):
+    device.wait_line("^robber: succeeded", within=20)
+    return {line.text.partition("it may ")[2] for line in device.lines() if "it may " in line.text}
+
+
+@sandbox.needs_scope
+def test_jobs_of_one_user_do_not_reach_each_others_processes(place):
+    """But their files, and what else the kernel leaves to a user: their limits, and how fast they are."""
+    device = rob(place).start()
+    device.wait_line("^victim: succeeded", within=20)
+    assert robbed(device) == {"limit", "slow", "read the files of"}
+    assert "can signal and trace each other" not in device.output()
+
+
+@needs_root
+def test_a_job_that_names_its_user_may_touch_what_that_user_may(place):
+    """So that programs which signal daemons of their user go on to do so."""
+    device = rob(place, robber={"user": "nobody"}).start()
+    assert robbed(device) >= {"stop", "trace", "read the memory of", "kill"}
     device.wait_line("^victim: .*killed by signal 9|^victim: crashed", within=20)
-    device.wait_line(r"^robber\| private")
-    device.wait_line("^robber: succeeded")
+
+
+@needs_root
+@pytest.mark.skipif(sandbox.SANITIZED, reason="a sanitizer wants to be loaded first")
+def test_on_an_older_kernel_they_do_and_that_is_said(place):
+    hidden = sandbox.landlock_hider(place.fleet.folder)
+    device = rob(place).start(LD_PRELOAD=str(hidden))
+    line = device.wait_line("^jobs of the user nobody can signal and trace each other: Linux 6.12 would keep them apart. A job "
+                            "that others must not touch needs a user of its own$")
+    assert line.level == "notice"
+    assert device.output().count("Linux 6.12") == 1
 
 
 def test_a_job_reaches_the_network(place):

@@ -200,6 +200,36 @@ static void test_entries_with_fields(void **state)
     unlink(JOURNAL_SOCKET);
 }
 
+static void test_another_identity(void **state)
+{
+    const struct journal_field fields[] = { { "ROTA_JOB", "x" }, { NULL, NULL } };
+    char text[TEXT_SIZE];
+    int fds[2], log;
+
+    (void)state;
+    log = listen_journal();
+    open_pipe(fds);
+    begin_as_service(fds[1]);
+    errno = EDOM;
+    journal_pass_on(LOG_ERR, "x", fields, "disk\nPRIORITY=0\n\nMESSAGE=full\033[2J %s");
+    assert_int_equal(errno, EDOM);
+    take(log, text);
+    assert_string_equal(text, "MESSAGE=disk\\x0aPRIORITY=0\\x0a\\x0aMESSAGE=full\\x1b[2J %s\n"
+                              "PRIORITY=3\nSYSLOG_IDENTIFIER=x\nROTA_JOB=x\n");
+    journal_pass_on(LOG_DEBUG, "x", fields, "not wanted");
+    assert_int_equal(take(log, text), 0);
+    setenv("JOURNAL_STREAM", "1:1", 1);
+    journal_init(LOG_INFO);
+    journal_pass_on(LOG_NOTICE, "x", fields, "a line");
+    take(fds[0], text);
+    assert_matches(text, "^[^ ]*Z notice: x\\| a line\n$");
+    end();
+    close(fds[0]);
+    close(fds[1]);
+    close(log);
+    unlink(JOURNAL_SOCKET);
+}
+
 /* A child whose stderr was redirected still has the variable. */
 static void test_another_stream_gets_lines(void **state)
 {
@@ -259,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_a_full_pipe_drops_and_counts),
         cmocka_unit_test(test_entries_with_fields),
+        cmocka_unit_test(test_another_identity),
         cmocka_unit_test(test_another_stream_gets_lines),
         cmocka_unit_test(test_a_full_or_restarted_journal),
     };

@@ -41,6 +41,7 @@ static struct scene scene;
 static const struct worker_user job_user = {
     .other = true, .user = { .uid = 4711, .gid = 4712, .name = "rota-job", .home = "/home/job" }
 };
+static const struct setup_env setup = { .user = &job_user };
 
 /* The guard side. */
 
@@ -70,8 +71,9 @@ static void misbehave(const struct message_probe *m)
             pause();
     }
     if (be(m, "sees the user") &&
-        (!m->switch_user || m->uid != 4711 || m->gid != 4712 || strcmp(m->user, "rota-job") != 0 ||
-         strcmp(m->home, "/home/job") != 0))
+        (m->setup.switch_user != user_may_switch() || m->setup.uid != 4711 ||
+         m->setup.gid != 4712 || strcmp(m->setup.user, "rota-job") != 0 ||
+         strcmp(m->setup.home, "/home/job") != 0))
         _exit(8);
     if (be(m, "noise"))
         send(3, "noise", 5, MSG_NOSIGNAL);
@@ -115,6 +117,7 @@ static void be_guard(void)
         if (be(&m, "answers and dies"))
             _exit(6);
         message_free_params(m.params, m.param_count);
+        message_free_setup(&m.setup);
     }
     while (lingers)
         pause();
@@ -241,12 +244,14 @@ static void add_job(const char *plugin_path)
         { .name = "first", .kind = PARAM_TEXT, .text = "1" },
         { .name = "second", .kind = PARAM_TEXT, .text = "2" },
     };
+    static struct job_setup plain = { .network = true, .limits = LIMITS_NONE };
     struct job_config *job = &scene.jobs[scene.config.job_count++];
 
     *job = (struct job_config){ .plugin = (char *)(uintptr_t)plugin_path,
                                 .plugin_path = (char *)(uintptr_t)plugin_path,
                                 .params = (struct param_value *)(uintptr_t)params,
-                                .param_count = 2 };
+                                .param_count = 2,
+                                .setup = &plain };
     job->name = job->plugin;
 }
 
@@ -283,7 +288,7 @@ static int end(void **state)
 static void start(void)
 {
     const struct probe_env env = {
-        .event = scene.event, .user = &job_user, .done = on_done, .context = &scene
+        .event = scene.event, .setup = &setup, .done = on_done, .context = &scene
     };
 
     assert_return_code(probe_new(&env, &scene.config, &scene.probe), 0);
@@ -441,7 +446,7 @@ static void test_params_that_are_too_long(void **state)
     params[1].text = text;
     scene.jobs[0].params = params;
     run();
-    assert_said(0, "params are longer than 95 KiB together");
+    assert_said(0, "params and environment are longer than 95 KiB together");
     assert_null(scene.said[1]);
     free(text);
 }
@@ -460,7 +465,7 @@ static void test_a_start_has_room_where_a_question_had(void **state)
     params[1].text = text;
     scene.jobs[0].params = params;
     run();
-    assert_said(0, "params are longer than 95 KiB together");
+    assert_said(0, "params and environment are longer than 95 KiB together");
     free(text);
 }
 
