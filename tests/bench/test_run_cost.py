@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""What a run of a trivial plugin costs: its processes against one bare program that loads it, with Redis and without,
+and the memory of guard and worker. Both in turns, on one machine at one time: the ratios are what counts. The bounds
+are for those of the least values, since whatever else the machine does only adds."""
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import time
+
+import pytest
+
+import guard_harness as h
+from fleet import BUILD, SANITIZED, Fleet, wait_for
+from guard_harness import Guard
+from redis_server import TESTS_USER, Monitor, RedisServer
+
+pytestmark = pytest.mark.skipif(
+    SANITIZED, reason="a sanitizer's time and memory are its own; the release build is measured")
+
+ROUNDS = 400
+TURNS = 40
+JOBS = 4
+# 2.0 and 2.3 to 3.4 is what they come to; the rest is room for a busy machine. tests/bench/README.md says what a run is
+# made of.
+RATIO_MAX = 2.75
+WHOLE_RATIO_MAX = 4.5
+DIRTY_KIB_MAX = 256
+HERE = pathlib.Path(__file__).resolve().parent
+RUN_COST, BARE = BUILD / "tests" / "bench" / "run_cost", BUILD / "tests" / "bench" / "bare_plugin"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("plugins")
+
+
+@pytest.fixture(scope="module")
+def trivial(folder):
+    return h.compile_plugin(folder, HERE / "trivial.c")
+
+
+def measure(plugin, rounds):
+    """A row a round: us of the bare program and of the guard, then of their processor time."""
+    out = subprocess.run([RUN_COST, str(rounds), h.GUARD, BARE, plugin], stdout=subprocess.PIPE, check=True, text=True)
+    return [tuple(map(int, line.split())) for line in out.stdout.splitlines()]
+
+
+def spread(values):
+    return f"least {min(values)}, median {statistics.median(values):.0f}"
+
+
+def ratios(values, floor, add=0, add_to_floor=0):
+    """By the least and by the medians."""
+    return [(of(values) + add) / (of(floor) + add_to_floor) for of in (min, statistics.median)]
+
+
+def test_a_run_against_a_bare_program(trivial):
+    bare, guard, bare_cpu, guard_cpu = zip(*measure(trivial, ROUNDS))
+    least, median = ratios(guard, bare)
+    print(f"us of a bare program: {spread(bare)}\nus of guard, worker and plugin: {spread(guard)}\n"
+          f"{least:.2f} times by the least, {median:.2f} by the medians; "
+          f"{ratios(guard_cpu, bare_cpu)[0]:.2f} in processor time")
+    assert least < RATIO_MAX
+
+
+class Wire(Monitor):
+    """The instants at which Redis is sent an acquire or a finish, in us, by its own clock."""
+
+    def __init__(self, server):
+        self.acquired, self.whole = {}, []
+        super().__init__(server)
+
+    def take(self, line):
+        words = line.replace('"', "").split()
+        if len(words) < 7 or words[3].upper() != "EVALSHA" or not words[6].endswith(":lock"):
+            return
+        instant = int(words[0][1:].replace(".", ""))
+        if words[5] == "5":
+            self.acquired[words[6]] = instant
+        elif words[5] == "3" and words[6] in self.acquired:
+            self.whole.append(instant - self.acquired.pop(words[6]))
+
+
+def round_trip_us(redis):
+    """Of a SET as a lock is taken by it, on a live connection."""
+    took = []
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(redis.address.removeprefix("unix:"))
+        client.sendall(f"AUTH {TESTS_USER} any\r\n".encode())
+        client.recv(100)
+        for _ in range(ROUNDS):
+            begin = time.perf_counter_ns()
+            client.sendall(b"SET bench token NX PX 1\r\n")
+            client.recv(100)
+            took.append((time.perf_counter_ns() - begin) / 1000)
+    return statistics.median(took)
+
+
+def test_a_whole_run_against_its_floor(trivial):
+    """From the acquire's coming to Redis until the finish's. Both are a round trip; of the two halves on the way to
+    Redis and back none is left out but those outside."""
+    server = RedisServer()
+    try:
+        fleet = Fleet(server.start())
+        try:
+            (fleet.plugins / "trivial.so").write_bytes(trivial.read_bytes())
+            wire, bare = Wire(server), []
+            fleet.device({f"job_{i}": {"plugin": "trivial", "every": "1s", "offset": f"{i * 1000 // JOBS}ms",
+                                       "worst_case": "300ms", "stop_grace": "50ms"} for i in range(JOBS)},
+                         log_level="info").start()
+            while len(wire.whole) < TURNS:
+                # As seldom as the runs: what lies idle is slow.
+                known = len(wire.whole)
+                wait_for(lambda: len(wire.whole) > known, 30, "another run")
+                bare.append(measure(trivial, 1)[0][0])
+            wire.close()
+        finally:
+            fleet.close()
+        trip = round_trip_us(server)
+    finally:
+        server.close()
+    least, median = ratios(wire.whole, bare, trip, 2 * trip)
+    print(f"us of a round trip: {trip:.0f}\nus of a bare program: {spread(bare)}\n"
+          f"us of a whole run: {spread(wire.whole)}\n"
+          f"{least:.2f} times a bare program and two round trips by the least, {median:.2f} by the medians")
+    assert least < WHOLE_RATIO_MAX
+
+
+def rollup_kib(pid, row):
+    rows = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return int(next(line.split()[1] for line in rows if line.startswith(row)))
+
+
+@pytest.mark.parametrize("renewed", [False, True], ids=["short", "renewed"])
+def test_guard_and_worker_are_small(folder, renewed):
+    """What both have dirtied before the fork is still shared: counted once it belongs to the two as well."""
+    plugin = h.compile_plugin(folder, HERE / "trivial.c", "waits", ["WAITS"])
+    for path in (h.GUARD, plugin):  # what was just built may still wait to be written, and would count as dirty
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+    with Guard() as guard:
+        guard.start(plugin, deadline_in_ms=10000 if renewed else None).ready()
+        pids = guard.process.pid, guard.worker
+        private = [rollup_kib(pid, "Private_Dirty:") for pid in pids]
+        shared = max(rollup_kib(pid, "Shared_Dirty:") for pid in pids)
+        guard.send(h.STOP, reason=0)
+        guard.ended()
+    print(f"KiB dirty: guard {private[0]}, worker {private[1]}, of both {shared}")
+    assert sum(private) + shared < DIRTY_KIB_MAX
