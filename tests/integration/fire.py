@@ -91,6 +91,7 @@ def use_guard(device, script=None):
     (programs / "supervisor").mkdir(parents=True)
     (programs / "guard").mkdir()
     shutil.copy(ROTAD, programs / "supervisor" / "rotad")
+    shutil.copy(ROTAD.parent / "librota-check.so", programs / "supervisor")
     guard = programs / "guard" / "rota-guard"
     if script is None:
         shutil.copy(GUARD, guard)

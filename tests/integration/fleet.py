@@ -250,9 +250,10 @@ note end
         return {"params": {"command": ["/bin/sh", path], **params}}
 
     def entries(self, what="", job=""):
-        """The ledger, whole lines only; what and job choose."""
+        """The ledger, whole lines only; what and job choose. A beat that a signal cut short has no instant."""
         whole = self.ledger.read_text().rpartition("\n")[0]
         rows = [line.split() for line in whole.splitlines()]
+        rows = [row for row in rows if row[0] != "beat" or len(row) == len(Entry._fields)]
         entries = [Entry(*row[:2], *map(int, row[2:])) for row in rows]
         return [e for e in entries if what in ("", e.what) and job in ("", e.job)]
 

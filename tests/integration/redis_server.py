@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 import redis
@@ -122,3 +123,29 @@ class RedisServer:
     def close(self):
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Monitor:
+    """Each line of what a server is sent, as its MONITOR tells it, goes to take(), which a thread of its own calls."""
+
+    def __init__(self, server):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(server.socket)
+        self.socket.sendall(f"AUTH {TESTS_USER} any\r\nMONITOR\r\n".encode())
+        self.lines = self.socket.makefile("rb")
+        assert self.lines.readline() + self.lines.readline() == b"+OK\r\n+OK\r\n"
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        for line in self.lines:
+            self.take(line.decode(errors="replace"))
+
+    def take(self, line):
+        raise NotImplementedError
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join(5)
+        self.lines.close()
+        self.socket.close()

@@ -18,7 +18,7 @@ import time
 import pytest
 
 from fleet import ONCE, ROOT, SHORT, Fleet, now_ms, wait_for
-from redis_server import TESTS_USER
+from redis_server import Monitor
 from resp import KIND_OF_SHA, SENT_SCRIPTS
 from tls import Authority, TlsServer
 
@@ -115,27 +115,20 @@ class Packets:
         self.wire.close()
 
 
-class Commands:
-    """What the server was sent, by the client's port: it says so itself (MONITOR)."""
+class Commands(Monitor):
+    """What the server was sent, by the client's port."""
 
-    LINE = re.compile(rb'\+[\d.]+ \[\d+ [^\]]*:(\d+)\] "(\w+)"(?: "(\w+)")?(?: "([^"]*)")?')
+    LINE = re.compile(r'\+[\d.]+ \[\d+ [^\]]*:(\d+)\] "(\w+)"(?: "(\w+)")?(?: "([^"]*)")?')
 
-    def __init__(self, path, user):
+    def __init__(self, server):
         self.kinds = collections.defaultdict(list)  # port -> what it carried, behind the login
         self.names = {}  # port -> the device
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
-        self.socket.sendall(f"AUTH {user} any\r\nMONITOR\r\n".encode())
-        self.lines = self.socket.makefile("rb")
-        assert self.lines.readline() + self.lines.readline() == b"+OK\r\n+OK\r\n"
-        self.thread = threading.Thread(target=self.read, daemon=True)
-        self.thread.start()
+        super().__init__(server)
 
-    def read(self):
-        for line in self.lines:
-            if match := self.LINE.match(line):
-                port, words = int(match[1]), [word.decode() for word in match.groups()[1:] if word]
-                self.count(port, [word.lower() for word in words[:2]], words[-1])
+    def take(self, line):
+        if match := self.LINE.match(line):
+            words = [word for word in match.groups()[1:] if word]
+            self.count(int(match[1]), [word.lower() for word in words[:2]], words[-1])
 
     def count(self, port, words, last):
         if words[:2] == ["client", "setname"]:
@@ -156,12 +149,6 @@ class Commands:
             return ports[count - 1] if len(ports) >= count else 0
         return wait_for(sent, 30, f"{device.name} sends {kind}")
 
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.thread.join()
-        self.lines.close()
-        self.socket.close()
-
 
 class Link:
     """What goes between the fleet's devices and its Redis is counted."""
@@ -169,7 +156,7 @@ class Link:
     def __init__(self, fleet, port, **redis):
         self.fleet = fleet
         self.packets = Packets(port)
-        self.commands = Commands(fleet.redis.socket, TESTS_USER)
+        self.commands = Commands(fleet.redis)
         secret = fleet.folder / "secret"
         secret.write_text("0123456789abcdef0123456789abcdef\n")
         secret.chmod(0o600)

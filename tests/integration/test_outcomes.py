@@ -31,6 +31,14 @@ def test_succeeded(fleet):
     assert fleet.lock("report") is None
 
 
+def test_what_outlives_a_success_is_killed_and_counted(fleet):
+    device = start(fleet, "sleep 60 & sleep 60 &")
+    assert recorded(fleet) == [("succeeded", "1", "")]
+    warned = device.wait_line(r"^report: processes that outlived its run and were killed: 2$")
+    assert warned.level == "warning"
+    wait_for(lambda: not device.guards(), 3, "no guard is left")
+
+
 def test_nothing(fleet):
     device = start(fleet, "exit 3", params={"nothing_exit": ["3"]})
     assert recorded(fleet) == [("nothing", "1", "")]

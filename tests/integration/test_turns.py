@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Turns without a crowd: who says and asks what, counted by what Redis was sent."""
 import collections
-import socket
-import threading
 import time
 
 import pytest
 
 from fleet import SANITIZED, SHORT, wait_for
-from redis_server import TESTS_USER
+from redis_server import Monitor
 
 FLEET = "test:{_fleet}"
 # By the first key that a script is given, and how many there are.
@@ -16,24 +14,17 @@ KINDS = {("size", 5): "hello", ("jobs", 1): "index", ("confs", 1): "config_get",
          ("lock", 5): "acquire", ("lock", 2): "renew", ("lock", 3): "finish"}
 
 
-class Wire:
-    """What clients send, by MONITOR, in order."""
+class Wire(Monitor):
+    """What clients send, in order."""
 
-    def __init__(self, redis):
+    def __init__(self, server):
         self.seen = []
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(redis.address.removeprefix("unix:"))
-        self.socket.sendall(f"AUTH {TESTS_USER} any\r\nMONITOR\r\n".encode())
-        self.lines = self.socket.makefile("rb")
-        assert self.lines.readline() + self.lines.readline() == b"+OK\r\n+OK\r\n"
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
+        super().__init__(server)
 
-    def _read(self):
-        for line in self.lines:
-            source, _, command = line.decode(errors="replace").partition("] ")
-            if not source.endswith(" lua"):
-                self.seen.append(self._kind(command.replace('"', "").split()))
+    def take(self, line):
+        source, _, command = line.partition("] ")
+        if not source.endswith(" lua"):
+            self.seen.append(self._kind(command.replace('"', "").split()))
 
     @staticmethod
     def _kind(words):
@@ -43,11 +34,6 @@ class Wire:
 
     def count(self, kind):
         return self.seen.count(kind)
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.thread.join(5)
-        self.socket.close()
 
 
 def told(fleet, devices):

@@ -49,7 +49,7 @@ class Layer:
 OPENSSL = (r"(SSL|X509|BIO|ERR|EVP|PEM|ASN1|OPENSSL|GENERAL_NAMES?|[di]2[di])_\w+",)
 
 LAYERS = {
-    "base": Layer(),
+    "base": Layer(headers=frozenset({"dlfcn.h"}), calls=("dl(open|error|info)",)),
     "core": Layer(uses=("base",), pure=True),
     "ipc": Layer(uses=("base",)),
     "config": Layer(
@@ -67,21 +67,21 @@ LAYERS = {
     "redis": Layer(
         uses=("base", "core", "tls"),
         headers=frozenset({"dlfcn.h", "hiredis/hiredis.h", "hiredis/read.h", "systemd/sd-event.h"}),
-        calls=("dl(open|sym|error)", "sd_event_.*", "redisReader.*", "redisFormat.*", "freeReplyObject",
+        calls=("dlsym", "sd_event_.*", "redisReader.*", "redisFormat.*", "freeReplyObject",
                "redisFreeCommand", "redisFreeSdsCommand"),
     ),
     "guard": Layer(
         uses=("base", "ipc"),
         headers=frozenset({"dlfcn.h", "pthread.h"}),
         plugin_contract=True,
-        calls=("dl(open|sym|close|error|info|iterate_phdr)", "pthread_.*"),
+        calls=("dl(sym|iterate_phdr)", "pthread_.*"),
     ),
     "supervisor": Layer(
         uses=("base", "core", "ipc", "config", "redis", "tls"),
-        headers=frozenset({"systemd/sd-event.h", "systemd/sd-daemon.h", "systemd/sd-journal.h",
+        headers=frozenset({"dlfcn.h", "systemd/sd-event.h", "systemd/sd-daemon.h", "systemd/sd-journal.h",
                            "systemd/sd-bus.h", "systemd/sd-id128.h"}),
         plugin_contract=True,
-        calls=("sd_.*",),
+        calls=("dlsym", "sd_.*"),
     ),
     "rotactl": Layer(
         uses=("base",),
@@ -114,6 +114,7 @@ SANITIZER_PARTS = re.compile(r"lib(asan|ubsan|gcc_s|m|resolv)\.so\.\d+")
 PROGRAMS = {
     "runtime/supervisor/rotad": {"libsystemd", "libhiredis", "libconfig"},
     "runtime/guard/rota-guard": set(),
+    "runtime/supervisor/librota-check.so": {"libsystemd"},
     "runtime/tls/librota-tls.so": {"libssl", "libcrypto"},
     "plugins/exec.so": set(),
     "plugins/prune.so": set(),
@@ -304,9 +305,9 @@ def check_programs(build, sanitized):
         found += check_needed(path, expected, sanitized)
     for path in sorted((build / "plugins").glob("*.so")):
         found += check_exports(path, "rota_plugin")
-    module = build / "runtime/tls/librota-tls.so"
-    if module.exists():
-        found += check_exports(module, "rota_tls")
+    for module, symbol in (("tls/librota-tls.so", "rota_tls"), ("supervisor/librota-check.so", "rota_check")):
+        if (build / "runtime" / module).exists():
+            found += check_exports(build / "runtime" / module, symbol)
     return found
 
 

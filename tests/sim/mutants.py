@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-w", "-I", str(ROOT / "runtime"), "-I", str(HERE)]
+FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-w", "-fno-lto", "-I", str(ROOT / "runtime"), "-I", str(HERE)]
 # So many seeds are played, until one fails.
 SEEDS = 250
 # CPU time; what does not end by then is not found.
