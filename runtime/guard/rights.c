@@ -42,14 +42,17 @@ int rights_drop(void)
 
 static int set_groups(const struct message_setup *setup)
 {
-    CLEANUP_FREE gid_t *groups = calloc((size_t)setup->group_count + 1, sizeof(*groups));
+    gid_t *groups = calloc((size_t)setup->group_count + 1, sizeof(*groups));
+    int r;
 
     if (!groups)
         return -ENOMEM;
     groups[0] = setup->gid;
     for (uint32_t i = 0; i < setup->group_count; i++)
         groups[i + 1] = setup->groups[i];
-    return setgroups((size_t)setup->group_count + 1, groups) < 0 ? -errno : 0;
+    r = setgroups((size_t)setup->group_count + 1, groups) < 0 ? -errno : 0;
+    free(groups);
+    return r;
 }
 
 int rights_switch_user(const struct message_setup *setup)

@@ -56,7 +56,7 @@ struct fd_name {
 
 static struct fd_name name_of(int fd)
 {
-    struct fd_name name;
+    struct fd_name name = { "" };
 
     text_format(name.text, sizeof name.text, "/proc/self/fd/%d", fd);
     return name;
