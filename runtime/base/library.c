@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* In a folder, what the loader knows the file by: a slash keeps it from searching elsewhere. Not
@@ -77,4 +78,45 @@ int library_open(const struct trust_place *place, void **ret_handle, char why[LI
         return -ENOEXEC;
     *ret_handle = handle;
     return 0;
+}
+
+/* Of a file that is cut off the loader touches what is not there, which ends this process. A whole
+ * one ends with the table of its sections. */
+static bool is_whole(int fd)
+{
+    ElfW(Ehdr) head;
+    struct stat st;
+
+    return pread(fd, &head, sizeof(head), 0) != sizeof(head) || fstat(fd, &st) < 0 ||
+           (uint64_t)st.st_size >= head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
+}
+
+static int check_module(const struct trust_place *place, char why[LIBRARY_WHY_SIZE])
+{
+    CLEANUP_CLOSE int fd = -1;
+    int r = trust_open(place, &fd, why);
+
+    if (r == -EBADF)
+        text_format(why, LIBRARY_WHY_SIZE, "'%s' is no regular file", place->path);
+    if (r < 0 || is_whole(fd))
+        return r;
+    text_format(why, LIBRARY_WHY_SIZE, "'%s' is not whole", place->path);
+    return -ENOEXEC;
+}
+
+int library_load(const char *path, void **ret_handle, char why[LIBRARY_WHY_SIZE])
+{
+    struct trust_place place = { 0 };
+    int r;
+
+    why[0] = '\0';
+    r = trust_walk("", path, &place, why);
+    if (r == 0)
+        r = check_module(&place, why);
+    if (r == 0)
+        r = library_open(&place, ret_handle, why);
+    trust_done(&place);
+    if (r < 0 && why[0] == '\0')
+        text_format(why, LIBRARY_WHY_SIZE, "%s: %s", path, strerror(-r));
+    return r;
 }

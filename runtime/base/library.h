@@ -13,4 +13,9 @@
  * the working directory is closed to this process, is loaded by its path. 0 and *ret_handle; else
  * -ENOEXEC and what the loader says, with the file's whole path. */
 int library_open(const struct trust_place *place, void **ret_handle, char why[LIBRARY_WHY_SIZE]);
+
+/* The same for a module of our own, found by its path: -EPERM where somebody else could replace it,
+ * -EBADF where it is no regular file, -ENOEXEC also where it is cut off, another negative errno of
+ * trust_walk(); and a sentence in `why`. */
+int library_load(const char *path, void **ret_handle, char why[LIBRARY_WHY_SIZE]);
 #endif

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/secure.h"
-#include "base/cleanup.h"
 #include "base/library.h"
 #include "base/text.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* `why` names the file that is missing: the module, or OpenSSL's library. */
-static int refuse(const char *why, struct tls_fault *ret_fault)
+static void refuse(const char *why, struct tls_fault *ret_fault)
 {
     ret_fault->kind = TLS_FAULT_OPERATOR;
     ret_fault->file = TLS_FILE_NONE;
@@ -19,73 +15,33 @@ static int refuse(const char *why, struct tls_fault *ret_fault)
                 "TLS is not to be had: %.160s; install all of rota, and libssl3 (from Debian 13 on "
                 "libssl3t64)",
                 why);
-    return -EPROTO;
 }
 
-static int distrust(const char *why, struct tls_fault *ret_fault)
+static void distrust(const char *why, struct tls_fault *ret_fault)
 {
     ret_fault->kind = TLS_FAULT_OPERATOR;
     ret_fault->file = TLS_FILE_NONE;
     text_format(ret_fault->reason, sizeof ret_fault->reason, "TLS is not to be had: %.280s", why);
-    return -EPROTO;
 }
 
-/* Of a file that is cut off the loader touches what is not there, which ends this process. A whole
- * one ends with the table of its sections. */
-static bool is_whole(int fd)
-{
-    ElfW(Ehdr) head;
-    struct stat st;
-
-    return pread(fd, &head, sizeof head, 0) != sizeof head || fstat(fd, &st) < 0 ||
-           (uint64_t)st.st_size >= head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
-}
-
-/* Whoever may replace the module may do all that rotad may. */
-static int find_module(const char *path, struct trust_place *ret_place, struct tls_fault *ret_fault)
-{
-    struct trust_place place = { 0 };
-    char why[TLS_REASON_SIZE] = "";
-    CLEANUP_CLOSE int fd = -1;
-    int r = trust_walk("", path, &place, why);
-
-    if (r == 0)
-        r = trust_open(&place, &fd, why);
-    if (r == 0 && is_whole(fd)) {
-        *ret_place = place;
-        return 0;
-    }
-    if (r == 0)
-        text_format(why, sizeof why, "'%s' is not whole; install all of rota again", place.path);
-    else if (r == -EBADF)
-        text_format(why, sizeof why, "'%s' is no regular file", place.path);
-    trust_done(&place);
-    if (why[0] != '\0')
-        return distrust(why, ret_fault);
-    text_format(why, sizeof why, "%s: %s", path, strerror(-r));
-    return refuse(why, ret_fault);
-}
-
-/* NULL: *ret_fault. */
+/* Whoever may replace the module may do all that rotad may. NULL: *ret_fault. */
 static const struct tls_module *load_module(const char *path, struct tls_fault *ret_fault)
 {
-    struct trust_place place = { 0 };
     const struct tls_module *module;
     char why[LIBRARY_WHY_SIZE] = "";
     void *library;
-    int r = find_module(path, &place, ret_fault);
-
-    if (r < 0)
-        return NULL;
     /* Never unloaded: OpenSSL does not like that. */
-    r = library_open(&place, &library, why);
-    trust_done(&place);
+    int r = library_load(path, &library, why);
+
     module = r == 0 ? dlsym(library, TLS_SYMBOL) : NULL;
     if (module && module->interface == TLS_INTERFACE)
         return module;
     if (r == 0)
         text_copy(why, sizeof why, "librota-tls.so is of another version");
-    refuse(why, ret_fault);
+    if (r == -EPERM || r == -EBADF)
+        distrust(why, ret_fault);
+    else
+        refuse(why, ret_fault);
     return NULL;
 }
 

@@ -108,7 +108,8 @@ def test_a_module_that_is_cut_off_is_not_loaded(drive, server, ca, module):
     for left in (size - 1, size // 2, 4096):
         os.truncate(module, left)
         assert refusal(drive, server.tls_port, ca, tls=module) == (
-            "operator", f"TLS is not to be had: '{module}' is not whole; install all of rota again")
+            "operator", f"TLS is not to be had: '{module}' is not whole; install all of rota, and libssl3 "
+                        "(from Debian 13 on libssl3t64)")
 
 
 def test_a_fifo_in_the_place_of_the_module_holds_nobody_up(drive, server, ca, module):

@@ -49,7 +49,7 @@ class Layer:
 OPENSSL = (r"(SSL|X509|BIO|ERR|EVP|PEM|ASN1|OPENSSL|GENERAL_NAMES?|[di]2[di])_\w+",)
 
 LAYERS = {
-    "base": Layer(headers=frozenset({"dlfcn.h"}), calls=("dl(open|error|info)",)),
+    "base": Layer(headers=frozenset({"dlfcn.h"}), calls=("dlopen",)),
     "core": Layer(uses=("base",), pure=True),
     "ipc": Layer(uses=("base",)),
     "config": Layer(
@@ -74,7 +74,7 @@ LAYERS = {
         uses=("base", "ipc"),
         headers=frozenset({"dlfcn.h", "pthread.h"}),
         plugin_contract=True,
-        calls=("dl(sym|iterate_phdr)", "pthread_.*"),
+        calls=("dlsym", "pthread_.*"),
     ),
     "supervisor": Layer(
         uses=("base", "core", "ipc", "config", "redis", "tls"),
@@ -295,6 +295,13 @@ def check_exports(path, symbol):
         [] if symbol in symbols else [f"{path.name}: does not export {symbol}"])
 
 
+def check_lent(listed, module):
+    """What a program exports stays in it, whether anybody calls it or not."""
+    called = {s for _, s, _ in nm("-D", "--undefined-only", module)}
+    return [f"{listed.name}: {name} is lent, and {module.name} does not call it"
+            for name in re.findall(r"^ *(\w+);", listed.read_text(encoding="utf-8"), re.M) if name not in called]
+
+
 def check_programs(build, sanitized):
     found = []
     for name, expected in PROGRAMS.items():
@@ -322,6 +329,8 @@ def main():
     found = check_includes(options.source) + check_calls(options.build)
     if not options.pure:
         found += check_programs(options.build, options.sanitized)
+        found += check_lent(options.source / "runtime/supervisor/lent.list",
+                            options.build / "runtime/supervisor/librota-check.so")
     for line in found:
         print(line)
     return 1 if found else 0

@@ -192,5 +192,12 @@ def test_plugin_export_is_reported(tmp_path):
     assert layers.check_exports(none, "rota_plugin") == ["none.so: does not export rota_plugin"]
 
 
+def test_what_is_lent_to_nobody_is_reported(tmp_path):
+    module = link(tmp_path / "module.so", "int used(void); int call(void) { return used(); }", "-shared", "-fPIC")
+    write(tmp_path, {"lent.list": "/* Of\n * both. */\n{\n    unused;\n    used;\n};\n"})
+    assert layers.check_lent(tmp_path / "lent.list", module) == [
+        "lent.list: unused is lent, and module.so does not call it"]
+
+
 def test_missing_program_is_reported(tmp_path):
     assert len(layers.check_programs(tmp_path, False)) == len(layers.PROGRAMS)
