@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define USER_FILE "/etc/passwd"
 /* Longest line that is understood. */
 #define USER_LINE_SIZE 2048
 
@@ -64,7 +63,7 @@ static int find(const char *path, const char *name, uid_t uid, struct user *ret_
 
 int user_by_name(const char *name, struct user *ret_user)
 {
-    return find(USER_FILE, name, 0, ret_user);
+    return find(USER_PASSWD_FILE, name, 0, ret_user);
 }
 
 int user_by_name_in(const char *file, const char *name, struct user *ret_user)
@@ -74,7 +73,7 @@ int user_by_name_in(const char *file, const char *name, struct user *ret_user)
 
 int user_by_uid(uid_t uid, struct user *ret_user)
 {
-    return find(USER_FILE, NULL, uid, ret_user);
+    return find(USER_PASSWD_FILE, NULL, uid, ret_user);
 }
 
 /* One line of a group file: "name:password:gid:member,member". A member list may be long: the line
@@ -147,11 +146,16 @@ int user_groups_in(const char *file, const char *name, uint32_t ret_groups[USER_
     return find_groups(file, NULL, name, ret_groups);
 }
 
+bool user_has_right(int capability)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+    return syscall(SYS_capget, &header, data) == 0 &&
+           (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
+}
+
 bool user_may_switch(void)
 {
-    const uint32_t needed = 1U << CAP_SETUID | 1U << CAP_SETGID; /* both below 32: the first word */
-    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-    return syscall(SYS_capget, &header, caps) == 0 && (caps[0].effective & needed) == needed;
+    return user_has_right(CAP_SETUID) && user_has_right(CAP_SETGID);
 }

@@ -24,6 +24,7 @@ int user_by_name(const char *name, struct user *ret_user);
 int user_by_name_in(const char *file, const char *name, struct user *ret_user);
 int user_by_uid(uid_t uid, struct user *ret_user);
 
+#define USER_PASSWD_FILE "/etc/passwd"
 #define USER_GROUP_FILE "/etc/group"
 /* More groups than a user is usually in. */
 #define USER_GROUPS_MAX 64
@@ -35,7 +36,9 @@ int user_group_by_name_in(const char *file, const char *name, gid_t *ret_gid);
  * are more; -errno where the file cannot be read. */
 int user_groups_in(const char *file, const char *name, uint32_t ret_groups[USER_GROUPS_MAX]);
 
-/* Whether this process may become another user with that user's groups: it has, effective,
- * CAP_SETUID and CAP_SETGID. */
+/* Whether a capability (linux/capability.h) of this process is effective. */
+bool user_has_right(int capability);
+/* Whether this process may become another user with that user's groups: it has CAP_SETUID and
+ * CAP_SETGID. */
 bool user_may_switch(void);
 #endif

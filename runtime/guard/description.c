@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
@@ -353,16 +352,15 @@ int description_parse(char *text, size_t length, const char *path, struct plugin
 /* The whole file on the heap, with room for one byte more. */
 static int read_file(const struct trust_place *place, char **ret_text, size_t *ret_length)
 {
-    int folder = place->folder < 0 ? AT_FDCWD : place->folder;
-    const char *name = place->folder < 0 ? place->path : trust_name(place);
-    /* Not to wait for who writes to a FIFO. */
-    CLEANUP_CLOSE int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    CLEANUP_CLOSE int fd = loader_open(place);
     CLEANUP_FREE char *text = NULL;
     size_t length = 0;
     struct stat st;
     ssize_t n;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
         return -errno;
     if (!S_ISREG(st.st_mode))
         return -EINVAL;

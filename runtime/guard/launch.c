@@ -3,9 +3,9 @@
 #include "base/fault_point.h"
 #include "base/text.h"
 #include "base/tree.h"
+#include "base/user.h"
 #include "guard/cgroup.h"
 #include "guard/clock.h"
-#include "guard/rights.h"
 #include "guard/worker.h"
 
 #include <errno.h>
@@ -92,7 +92,6 @@ static pid_t fork_worker(const struct message_start *start, const struct trust_p
         .sandbox = {
             .parent = getpid(),
             .fds = { -1, p->out[1], p->err[1], p->socket[1], p->stop[0], plugin->folder },
-            .fd_count = plugin->folder < 0 ? SANDBOX_FOLDER : SANDBOX_FOLDER + 1,
             .setup = &start->setup,
             .limits = &limits,
             .may_be_dumped = start->setup.limits.core_bytes > 0 || start->purpose == ROTA_FOR_TRY,
@@ -119,7 +118,7 @@ static int check_end(const struct message_start *start, const char **ret_why)
 {
     const struct message_setup *setup = &start->setup;
 
-    if (setup->switch_user && setup->uid != geteuid() && !rights_have(CAP_KILL)) {
+    if (setup->switch_user && setup->uid != geteuid() && !user_has_right(CAP_KILL)) {
         *ret_why = "rotad may not kill what another user runs; give it the ambient capability "
                    "CAP_KILL";
         return -EPERM;

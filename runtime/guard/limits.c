@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/limits.h"
 #include "base/units.h"
-#include "guard/rights.h"
+#include "base/user.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -29,7 +29,7 @@ void limits_look(struct limits_ground *ground)
 {
     for (int i = 0; i < LIMIT_COUNT; i++)
         getrlimit(rows[i].resource, &ground->now[i]);
-    ground->may_raise = rights_have(CAP_SYS_RESOURCE);
+    ground->may_raise = user_has_right(CAP_SYS_RESOURCE);
 }
 
 static void tell(struct limits_plan *plan, const char *format, ...)

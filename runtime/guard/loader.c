@@ -67,6 +67,16 @@ int loader_find(const char *path, bool loose, struct trust_place *ret_place, cha
     return 0;
 }
 
+int loader_open(const struct trust_place *place)
+{
+    bool in_folder = place->folder >= 0;
+    int fd =
+        openat(in_folder ? place->folder : AT_FDCWD, in_folder ? trust_name(place) : place->path,
+               O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    return fd < 0 ? -errno : fd;
+}
+
 static bool is_small_letter(char c)
 {
     return c >= 'a' && c <= 'z';
@@ -210,10 +220,7 @@ static size_t symbol_size(const void *symbol)
 static bool is_for_another_processor(const struct trust_place *place)
 {
     static const char here;
-    bool in_folder = place->folder >= 0;
-    CLEANUP_CLOSE int fd =
-        openat(in_folder ? place->folder : AT_FDCWD, in_folder ? trust_name(place) : place->path,
-               O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    CLEANUP_CLOSE int fd = loader_open(place);
     const ElfW(Ehdr) * ours;
     ElfW(Ehdr) theirs;
     Dl_info info;

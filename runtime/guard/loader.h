@@ -31,6 +31,9 @@ const char *loader_param_mistake(const struct plugin *p, size_t index);
  * (its folder is -1). 0 and *ret_place, trust_done() is the caller's; else -errno and a sentence.
  */
 int loader_find(const char *path, bool loose, struct trust_place *ret_place, char *sentence);
+/* Opens that file for reading, in its folder where the place has one; does not wait for who writes
+ * to a FIFO. The descriptor or -errno. */
+int loader_open(const struct trust_place *place);
 
 /* Loads into this process, which runs the file's constructors. 0 and *ret_plugin; else -errno and a
  * sentence: -ENOEXEC no plugin (a description is none), -EPROTO another contract, -EBADMSG a

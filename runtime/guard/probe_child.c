@@ -77,7 +77,6 @@ static int set_up(const struct probe_child *c, struct problems *problems)
     const struct sandbox sandbox = {
         .parent = c->parent,
         .fds = { -1, -1, -1, c->socket, c->stop, c->place->folder },
-        .fd_count = c->place->folder < 0 ? SANDBOX_FOLDER : SANDBOX_FOLDER + 1,
         .setup = &setup,
         .limits = &limits,
         .may_be_dumped = c->loose,

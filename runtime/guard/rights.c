@@ -22,15 +22,6 @@ struct ruleset {
     uint64_t handled_files, handled_network, scoped;
 };
 
-bool rights_have(int capability)
-{
-    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-    return syscall(SYS_capget, &header, data) == 0 &&
-           (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
-}
-
 int rights_drop(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

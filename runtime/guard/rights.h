@@ -4,10 +4,7 @@
 #ifndef ROTA_GUARD_RIGHTS_H
 #define ROTA_GUARD_RIGHTS_H
 #include "ipc/messages.h"
-#include <stdbool.h>
 
-/* Whether a capability (linux/capability.h) is effective. */
-bool rights_have(int capability);
 /* Becomes the setup's user, with its groups and no other, for good. 0 or -errno. */
 int rights_switch_user(const struct message_setup *setup);
 /* Gives up every capability: a change from one user to another that are both not root keeps them.

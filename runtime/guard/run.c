@@ -10,7 +10,6 @@
 #include "guard/loader.h"
 #include "guard/output.h"
 #include "guard/report.h"
-#include "guard/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,9 +42,8 @@ struct guard {
     int control, signals, timer, worker_socket;
     timer_t backstop;
     uint32_t stop_reason;
-    bool told_end; /* ENDED was handed to the report, or nobody is there to hear it */
-    bool have_result;
-    struct message_ended result; /* what the worker said; its detail is below */
+    bool told_end;               /* ENDED was handed to the report, or nobody is there to hear it */
+    struct message_ended result; /* once life.answered: what the worker said; its detail is below */
     struct report report;
     struct output out, err;
     char result_detail[1024];
@@ -238,9 +236,8 @@ static void take_result(struct guard *g)
     struct message_ended m;
 
     /* Whether a signal ended it is the kernel's to tell. */
-    if (g->have_result || message_unpack_ended(&g->frame, &m) < 0 || m.how == ENDED_SIGNALLED)
+    if (g->life.answered || message_unpack_ended(&g->frame, &m) < 0 || m.how == ENDED_SIGNALLED)
         return;
-    g->have_result = true;
     g->life.answered = true;
     g->result = m;
     text_copy(g->result_detail, sizeof(g->result_detail), m.detail);
@@ -313,7 +310,7 @@ static void find_detail(struct guard *g, const struct message_ended *m)
 {
     bool well =
         m->how == ENDED_RETURNED && (m->result == ROTA_SUCCEEDED || m->result == ROTA_NOTHING);
-    const char *said = g->have_result ? g->result_detail : "";
+    const char *said = g->result_detail;
 
     if (said[0] && !is_addition(said))
         text_copy(g->detail, sizeof(g->detail), said);
@@ -346,7 +343,7 @@ static void compose_end(struct guard *g, struct message_ended *ret_m)
         .ran_ms = l->worker_alive ? boot_between(l->started, clock_now()) : l->ran_ms,
     };
 
-    if (g->have_result && g->result.how != ENDED_EXITED) {
+    if (g->life.answered && g->result.how != ENDED_EXITED) {
         m.how = g->result.how;
         m.result = g->result.result;
     } else if (!l->worker_alive && WIFEXITED(l->status)) {
@@ -400,8 +397,7 @@ static void advance(struct guard *g, struct boot now)
         if (!g->told_end)
             tell_end(g);
         /* Before the end is sent: the job's next run may make a group of that name at once. */
-        if (g->life.group >= 0)
-            cgroup_remove(g->start.setup.cgroup, g->start.job, g->life.group);
+        cgroup_remove(g->start.setup.cgroup, g->start.job, g->life.group);
     } else if (g->life.phase != PHASE_EMPTY && boot_reached(now, life_unclean_at(&g->life))) {
         /* Something of it is in uninterruptible sleep. The guard stays until that is over. */
         drop_backstop(g);

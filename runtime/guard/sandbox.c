@@ -30,19 +30,19 @@ void sandbox_reset_signals(void)
 /* In two steps, since a source's number may be another's target. */
 int sandbox_place_descriptors(const struct sandbox *s)
 {
-    int high[SANDBOX_FDS];
+    int high[SANDBOX_FDS], count = s->fds[SANDBOX_FOLDER] < 0 ? SANDBOX_FOLDER : SANDBOX_FDS;
 
-    for (int i = 0; i < s->fd_count; i++) {
+    for (int i = 0; i < count; i++) {
         int source = s->fds[i] >= 0 ? s->fds[i] : open("/dev/null", O_RDWR | O_CLOEXEC);
 
         high[i] = source < 0 ? -1 : fcntl(source, F_DUPFD_CLOEXEC, SANDBOX_FDS);
         if (high[i] < 0)
             return -errno;
     }
-    for (int i = 0; i < s->fd_count; i++)
+    for (int i = 0; i < count; i++)
         if (dup3(high[i], i, i > STDERR_FILENO ? O_CLOEXEC : 0) < 0)
             return -errno;
-    return close_range((unsigned)s->fd_count, ~0U, 0) < 0 ? -errno : 0;
+    return close_range((unsigned)count, ~0U, 0) < 0 ? -errno : 0;
 }
 
 static int begin(const struct sandbox *s)

@@ -8,13 +8,13 @@
 #include <sys/types.h>
 
 #define SANDBOX_FDS 6
-/* The last one is there only until the plugin is loaded: its folder, where that was looked at. */
+/* The last one is there only where it was looked at, and until the plugin is loaded: its folder. */
 #define SANDBOX_FOLDER 5
 
 struct sandbox {
     pid_t parent;         /* whose death ends this process */
-    int fds[SANDBOX_FDS]; /* what becomes descriptor 0, 1, ...; -1: /dev/null */
-    int fd_count;         /* all above are closed; those from 3 on do not survive an exec */
+    int fds[SANDBOX_FDS]; /* what becomes descriptor 0, 1, ...; those from 3 on do not survive an
+                             exec. -1: /dev/null; of the folder: none */
     const struct message_setup *setup; /* but its limits and its cgroup, of which these are left: */
     const struct limits_plan *limits;
     const char *group;  /* the name of the group in setup->cgroup to join; NULL: none */

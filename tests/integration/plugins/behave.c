@@ -303,6 +303,12 @@ static int as_fds(const struct rota_run *r)
     return ROTA_SUCCEEDED;
 }
 
+static int as_parent(const struct rota_run *r)
+{
+    (void)r;
+    return system("ls /proc/self/fd") == 0 ? ROTA_SUCCEEDED : ROTA_FAILED;
+}
+
 static int as_surroundings(const struct rota_run *r)
 {
     char cwd[256];
@@ -518,6 +524,7 @@ static const struct {
     { "reuser", as_reuser },
     { "stamper", as_stamper },
     { "fds", as_fds },
+    { "parent", as_parent },
     { "surroundings", as_surroundings },
     { "stopping", as_stopping },
     { "interrupted", as_interrupted },
