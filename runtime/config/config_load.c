@@ -97,7 +97,7 @@ static void default_folders(struct reading *r)
         r->no_memory = true;
         return;
     }
-    folders[0] = reading_copy(r, r->plugin_dir_default);
+    folders[0] = reading_copy(r, r->source->plugin_dir_default);
     r->config->plugin_dirs = folders;
     r->own_plugin_dir = true;
 }
@@ -105,7 +105,7 @@ static void default_folders(struct reading *r)
 /* No mistake where it is not there: systemd-sysusers may create it when the device starts. */
 static void check_user_of_tree(struct reading *r, int line)
 {
-    CLEANUP_FREE char *passwd = reading_path(r, "/etc/passwd");
+    CLEANUP_FREE char *passwd = reading_path(r, USER_PASSWD_FILE);
     struct user user;
 
     if (passwd && user_by_name_in(passwd, r->config->job_user, &user) < 0)
@@ -303,12 +303,7 @@ static void read_all(struct reading *r, const struct sources *s)
 
 int config_load(const struct config_source *source, struct config **ret_config)
 {
-    struct reading r = { .root = source->root ? source->root : "",
-                         .plugin_dir_default = source->plugin_dir_default,
-                         .device = source->device,
-                         .only_checks = source->only_checks,
-                         .for_people = source->for_people,
-                         .try_tls = source->try_tls };
+    struct reading r = { .source = source, .root = source->root ? source->root : "" };
     struct sources sources = { 0 };
 
     r.config = calloc(1, sizeof(*r.config));

@@ -88,23 +88,13 @@ static void put_text(const char *text, FILE *out)
     }
 }
 
-static void put_size_range(const struct schema_key *k, FILE *out)
+static void put_range(const char *type, char *(*write)(int64_t value, char *buf, size_t size),
+                      const struct schema_key *k, FILE *out)
 {
     char least[UNITS_SIZE], most[UNITS_SIZE];
 
-    fprintf(out, "size, \\(dq%s\\(dq to \\(dq%s\\(dq",
-            units_write_size(k->min, least, sizeof(least)),
-            units_write_size(k->max, most, sizeof(most)));
-}
-
-static void put_duration_range(const struct schema_key *k, FILE *out)
-{
-    char least[UNITS_SIZE], most[UNITS_SIZE];
-
-    fprintf(out, "duration, \\(dq%s\\(dq to \\(dq%s\\(dq%s",
-            units_write_duration(k->min, least, sizeof(least)),
-            units_write_duration(k->max, most, sizeof(most)),
-            k->flags & SCHEMA_AUTO ? ", or \\(dqauto\\(dq" : "");
+    fprintf(out, "%s, \\(dq%s\\(dq to \\(dq%s\\(dq%s", type, write(k->min, least, sizeof(least)),
+            write(k->max, most, sizeof(most)), k->flags & SCHEMA_AUTO ? ", or \\(dqauto\\(dq" : "");
 }
 
 static void put_choices(const struct schema_key *k, FILE *out)
@@ -143,10 +133,10 @@ static void put_type(const struct schema_key *k, FILE *out)
         put_choices(k, out);
         break;
     case SCHEMA_DURATION:
-        put_duration_range(k, out);
+        put_range("duration", units_write_duration, k, out);
         break;
     case SCHEMA_SIZE:
-        put_size_range(k, out);
+        put_range("size", units_write_size, k, out);
         break;
     case SCHEMA_INTEGER:
         fprintf(out, "number, %lld to %lld", least, most);

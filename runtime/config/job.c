@@ -46,8 +46,8 @@ static void check_patterns(struct reading *r, int line)
 /* Where neither the caller nor the files know the name, it may be any. */
 static bool is_elsewhere(const struct reading *r)
 {
-    if (r->device)
-        return !device_is_meant(r->job->devices, r->device);
+    if (r->source->device)
+        return !device_is_meant(r->job->devices, r->source->device);
     return !r->config->device_open && !device_is_meant(r->job->devices, r->config->device);
 }
 

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PASSWD_FILE "/etc/passwd"
 #define OWN_PREFIX "ROTA_"
 
 /* A name that is written, and the file that knows it: that of the tree, where there is one. */
@@ -69,7 +68,7 @@ static void keep_groups(struct reading *r, struct job_identity *identity, const 
 static void find_user(struct reading *r, int line)
 {
     struct job_identity *identity = &r->job->setup->identity;
-    CLEANUP_FREE char *passwd = reading_path(r, PASSWD_FILE);
+    CLEANUP_FREE char *passwd = reading_path(r, USER_PASSWD_FILE);
     CLEANUP_FREE char *group = reading_path(r, USER_GROUP_FILE);
     struct lookup l = { r, line, "user", r->job->setup->user, passwd };
     uint32_t groups[USER_GROUPS_MAX];
@@ -156,7 +155,7 @@ static void check_working_dir(struct reading *r, int line)
     const char *folder = r->job->setup->working_dir;
     struct stat st;
 
-    if (!r->for_people || r->root[0] != '\0')
+    if (!r->source->for_people || r->root[0] != '\0')
         return;
     if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
         reading_problem(

@@ -53,7 +53,7 @@ static void append(char *buf, size_t size, const char *separator, const char *te
  * device may have elsewhere. */
 static bool note_other_folder(struct reading *r, int line)
 {
-    const char *folder = r->own_plugin_dir ? r->plugin_dir_default : NULL;
+    const char *folder = r->own_plugin_dir ? r->source->plugin_dir_default : NULL;
 
     if (r->root[0] == '\0' || !folder || strcmp(folder, USUAL) == 0)
         return false;

@@ -8,17 +8,12 @@
  * then the result is incomplete but sound. */
 struct reading {
     struct config *config;
-    const char *root;               /* before every path that is opened; "" where there is none */
-    const char *plugin_dir_default; /* or NULL */
-    bool own_plugin_dir;            /* it counts: no file names another */
-    const char *device;             /* config_source.device */
-    bool only_checks;               /* config_source.only_checks */
-    bool for_people;                /* config_source.for_people */
-    int (*try_tls)(const char *root, const char *const files[3],
-                   char why[CONFIG_WHY_SIZE]); /* config_source's */
-    const char *file;                          /* now being read, as the user would name it */
-    bool main_file;                            /* a mistake outside a job is fatal here */
-    struct job_config *job;                    /* now being read, or NULL */
+    const struct config_source *source; /* config_load's; NULL after it */
+    const char *root;       /* before every path that is opened; "" where there is none */
+    bool own_plugin_dir;    /* the source's default counts: no file names another */
+    const char *file;       /* now being read, as the user would name it */
+    bool main_file;         /* a mistake outside a job is fatal here */
+    struct job_config *job; /* now being read, or NULL */
     bool no_memory;
 };
 

@@ -77,7 +77,7 @@ static void try_files(struct reading *r, const struct schema_group *g,
             paths[i] = find(r, group_line(g, lines, keys[i]), keys[i], given[i]);
         all = all && !given[i] == !paths[i];
     }
-    wrong = all ? r->try_tls(r->root, (const char *const *)paths, why) : -1;
+    wrong = all ? r->source->try_tls(r->root, (const char *const *)paths, why) : -1;
     if (wrong >= 0)
         reading_problem(r, PROBLEM_ERROR,
                         group_line(g, lines, wrong < FILE_COUNT ? keys[wrong] : "address"), "%s",
@@ -96,6 +96,6 @@ void secure_check(struct reading *r, const struct schema_group *g, const struct 
         note_half(r, g, lines);
     else if (!redis->tls)
         note_unused(r, g, lines);
-    else if (r->try_tls)
+    else if (r->source->try_tls)
         try_files(r, g, lines);
 }

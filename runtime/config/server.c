@@ -44,7 +44,7 @@ static void check_keepalive(struct reading *r, const struct schema_group *g,
 static bool may_come_later(const struct reading *r, const char *file, int error)
 {
     if (secret_is_credential(file))
-        return error == -ENOKEY && r->only_checks;
+        return error == -ENOKEY && r->source->only_checks;
     return error == -ENOENT && r->root[0] != '\0'; /* no image holds secrets */
 }
 
