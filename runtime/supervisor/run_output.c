@@ -6,12 +6,17 @@
 #include "supervisor/words.h"
 #include <string.h>
 
+/* Of a line in the tail, on average, with what base/tail.h adds: memory is for what is usual. */
+#define LINE_BYTES 200
+/* And at least one of the longest. */
+#define BYTES_MIN ((size_t)JOURNAL_TEXT_SIZE + 64)
+
 void run_output_begin(struct tail *tail, uint32_t lines)
 {
-    size_t bytes = (size_t)lines * RUN_OUTPUT_LINE_BYTES;
+    size_t bytes = (size_t)lines * LINE_BYTES;
 
     tail_done(tail);
-    tail_init(tail, lines, bytes < RUN_OUTPUT_BYTES_MIN ? RUN_OUTPUT_BYTES_MIN : bytes);
+    tail_init(tail, lines, bytes < BYTES_MIN ? BYTES_MIN : bytes);
 }
 
 static void take(struct tail *tail, const struct job *job, uint8_t stream, int level,

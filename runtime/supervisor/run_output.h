@@ -9,11 +9,6 @@
 #include "core/job.h"
 #include "ipc/messages.h"
 
-/* Of a line in the tail, on average, with what base/tail.h adds: memory is for what is usual. */
-#define RUN_OUTPUT_LINE_BYTES 200
-/* And at least one of the longest. */
-#define RUN_OUTPUT_BYTES_MIN ((size_t)2048 + 64)
-
 /* A new run begins, of which up to `lines` are kept. What was kept before is forgotten. */
 void run_output_begin(struct tail *tail, uint32_t lines);
 void run_output_take(struct tail *tail, const struct job *job, const struct message_output *m);

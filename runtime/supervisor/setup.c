@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/setup.h"
-#include <unistd.h>
 
 /* KEYS.md's default of limits.processes. */
 #define PROCESSES_DEFAULT 64
