@@ -10,6 +10,7 @@ from fault_proxy import FaultProxy
 from fleet import SANITIZED, Fleet
 from redis_server import RedisServer
 from resp import SENT_SCRIPTS
+from sandbox import place  # noqa: F401 (a fixture)
 from script_job import Job, Seats
 from store_harness import drive, fake  # noqa: F401 (fixtures)
 
@@ -61,6 +62,16 @@ def folder():
     with tempfile.TemporaryDirectory() as path:
         os.chmod(path, 0o755)
         yield pathlib.Path(path)
+
+
+@pytest.fixture(scope="module")
+def behave(folder):
+    return guard_harness.compile_plugin(folder, guard_harness.PLUGINS / "behave.c")
+
+
+@pytest.fixture(scope="module")
+def hydra(folder):
+    return guard_harness.compile_plugin(folder, guard_harness.PLUGINS / "hydra.c")
 
 
 @pytest.fixture(scope="module")

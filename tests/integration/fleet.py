@@ -18,9 +18,8 @@ import tempfile
 import time
 
 import redis_server
+from guard_harness import BUILD, ROOT, is_alive  # noqa: F401 (ROOT is for others)
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
 ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
 PLUGINS = BUILD / "plugins"
 
@@ -68,14 +67,6 @@ def conf_value(value):
 
 def conf_text(settings):
     return "".join(f"{key} = {conf_value(value)};\n" for key, value in settings.items())
-
-
-def is_alive(pid):
-    try:
-        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def children_of(pid):

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "debug"))
+BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
 GUARD = BUILD / "runtime" / "guard" / "rota-guard"
 EXEC = BUILD / "plugins" / "exec.so"
 SANITIZED = b"__asan_init" in GUARD.read_bytes() if GUARD.exists() else False
@@ -122,6 +122,28 @@ def is_alive(pid):
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def all_gone(pids):
+    return not any(map(is_alive, pids))
+
+
+def pids_of(note):
+    """The numbers that a test plugin wrote there."""
+    return [int(line) for line in note.read_text().split()]
+
+
+def dirty_kib(pid, whose="Private"):
+    """What it has written of its memory, and shares with nobody, or with others ("Shared")."""
+    rows = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return int(next(row.split()[1] for row in rows if row.startswith(f"{whose}_Dirty:")))
+
+
+def written_back(*paths):
+    """What was just built may still wait to be written, and would count as dirty."""
+    for path in paths:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
 
 
 def descendants(root):
@@ -253,6 +275,18 @@ def compile_plugin(folder, source, name=None, defines=(), flags=(), compiler=("c
                     f"-I{ROOT}/plugins/include", *[f"-D{d}" for d in defines], *flags,
                     str(source), "-o", str(out)], check=True)
     return out
+
+
+def compile_text(folder, name, text, **options):
+    """The same of C source that a test has written itself."""
+    source = Path(folder) / f"{name}.c"
+    source.write_text(text)
+    return compile_plugin(folder, source, **options)
+
+
+def preloaded(folder, name, text):
+    """A program's prefix: it runs with the functions that the C source defines."""
+    return ["env", f"LD_PRELOAD={compile_text(folder, name, text)}"]
 
 
 PLUGINS = Path(__file__).resolve().parent / "plugins"

@@ -25,10 +25,23 @@ AS_STRANGER = {"switch_user": 1, "uid": STRANGER, "gid": STRANGER}
 MAY_SWITCH = "-all,+setuid,+setgid,+kill"
 
 
+def as_user(uid, *rights):
+    """What a command begins with that is this user's, with the rights that setpriv is told."""
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *rights]
+
+
+AS_OTHER = as_user(OTHER)
+
+
+def has_right(number):
+    """Of linux/capability.h: 23 is CAP_SYS_NICE, 24 CAP_SYS_RESOURCE."""
+    [line] = [line for line in open("/proc/self/status", encoding="ascii") if line.startswith("CapEff")]
+    return int(line.split()[1], 16) >> number & 1 == 1
+
+
 def may_switch_as(uid):
-    """What a command begins with: no root, but able to become others."""
-    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps={MAY_SWITCH}",
-            f"--ambient-caps={MAY_SWITCH}", f"--bounding-set={MAY_SWITCH}"]
+    """No root, but able to become others."""
+    return as_user(uid, f"--inh-caps={MAY_SWITCH}", f"--ambient-caps={MAY_SWITCH}", f"--bounding-set={MAY_SWITCH}")
 
 
 class Place:
@@ -78,7 +91,7 @@ def program_of(guard):
     return None
 
 
-@contextlib.contextmanager
+@pytest.fixture(scope="module")
 def place():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
@@ -115,6 +128,4 @@ long syscall(long number, ...)
 
 def landlock_hider(folder):
     """To be preloaded: the kernel seems to be one without Landlock."""
-    source = Path(folder) / "hide.c"
-    source.write_text(HIDE)
-    return h.compile_plugin(folder, source)
+    return h.compile_text(folder, "hide", HIDE)

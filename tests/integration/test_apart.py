@@ -8,7 +8,7 @@ import guard_harness as h
 import pytest
 import sandbox
 from guard_harness import Guard
-from sandbox import AS_STRANGER, OTHER, STRANGER, needs_root, needs_scope
+from sandbox import AS_OTHER, AS_STRANGER, OTHER, STRANGER, needs_root, needs_scope
 
 # Tries each way at each of the processes that it is given, and tells which were let.
 TRY = r"""
@@ -32,14 +32,7 @@ print(json.dumps({who: [name for name, way in WAYS.items() if may(way, int(pid))
                   for who, pid in zip(sys.argv[1::2], sys.argv[2::2])}))
 """
 ALL = ["signal", "ask", "stop", "trace", "memory", "environment", "descriptors"]
-AS_OTHER = ["setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups"]
 MAY_SWITCH = sandbox.may_switch_as(OTHER)
-
-
-@pytest.fixture(scope="module")
-def place():
-    with sandbox.place() as made:
-        yield made
 
 
 def touched(place, targets, **values):
@@ -273,13 +266,11 @@ ROTA_PLUGIN(.name = "telltale", .version = "1", .summary = "Tells.", .run = run)
 
 @needs_root
 @needs_scope
-def test_probe_is_made_as_a_run_would_be(tmp_path_factory, place):
+def test_probe_is_made_as_a_run_would_be(place):
     """Each job in its own; but a folder that is not there yet is left to the run."""
-    source = tmp_path_factory.mktemp("plugin") / "telltale.c"
-    source.write_text(TELLTALE)
     told = place.open / "told"
     with place.sleeper(**AS_STRANGER) as (_, victim), Guard(mode="--probe", program=place.guard) as guard:
-        plugin = h.compile_plugin(place.folder, source, defines=[f'OUT="{told}"', f"VICTIM={victim}"])
+        plugin = h.compile_text(place.folder, "telltale", TELLTALE, defines=[f'OUT="{told}"', f"VICTIM={victim}"])
         for values, line in (({}, "- 1 0"), ({"environment": ["COLOUR=red"]}, "red 1 0"), ({"groups": [7, 9]}, "- 3 0"),
                              ({"groups": [7, 8]}, "- 3 0"), ({}, "- 1 0"), ({"apart": 1, "working_dir": "/nowhere"}, "- 1 1")):
             before = len(told.read_text().splitlines()) if told.exists() else 0

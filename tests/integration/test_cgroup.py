@@ -14,12 +14,6 @@ from sandbox import AS_STRANGER, needs_root
 MIB = 1 << 20
 
 
-@pytest.fixture(scope="module")
-def place():
-    with sandbox.place() as made:
-        yield made
-
-
 def mounted():
     """Where the groups of version 2 are that this process is in; None."""
     mounts = [line.split() for line in open("/proc/self/mounts", encoding="utf-8")]
@@ -72,6 +66,15 @@ def group_of(pid):
     return Path(line[3:].strip())
 
 
+def groups_in(folder):
+    return [path for path in folder.iterdir() if path.is_dir()]
+
+
+def let_run_out_of_memory(group, kills):
+    """As the kernel would count."""
+    (group / "memory.events").write_text(f"low 0\noom 1\noom_kill {kills}\noom_group_kill {kills}\n")
+
+
 @needs_root
 def test_each_run_has_its_own(place, folder):
     with place.sleeper(**AS_STRANGER, cgroup=str(folder)) as (guard, program):
@@ -79,7 +82,16 @@ def test_each_run_has_its_own(place, folder):
             assert (group_of(pid).parent.name, group_of(pid).name) == (folder.name, "nightly")
         assert group_of(guard.process.pid) == group_of(os.getpid())
         assert guard.unapplied == ""
-    assert list(path for path in folder.iterdir() if path.is_dir()) == []
+    assert groups_in(folder) == []
+
+
+@needs_root
+@pytest.mark.skipif(h.SANITIZED, reason="a sanitizer has needs of its own")
+def test_none_is_left_where_no_worker_can_be_had(place, folder):
+    os.chown(folder, sandbox.OTHER, sandbox.OTHER)
+    with Guard(prefix=[*sandbox.AS_OTHER, "prlimit", "--nproc=1"], program=place.guard) as guard:
+        ended = guard.start(place.behave, {"as": "answer"}, cgroup=str(folder)).ended()
+    assert (ended["how"], groups_in(folder)) == (h.UNSTARTED, [])
 
 
 @needs_root
@@ -118,12 +130,21 @@ def test_all_in_it_are_killed_at_once(place, folder, stranger):
 
 
 @needs_root
-def test_one_that_was_left_empty_is_used_again(place, folder):
+def test_one_that_cannot_be_made_anew_is_used_again(place, folder):
     (folder / "nightly").mkdir()
     (folder / "nightly" / "below").mkdir()
     with place.sleeper(cgroup=str(folder)) as (_, program):
         assert group_of(program).name == "nightly"
     (folder / "nightly" / "below").rmdir()
+
+
+@needs_root
+def test_one_that_was_left_is_made_anew(place, folder):
+    """What it has counted was not this run's."""
+    (folder / "nightly").mkdir()
+    before = (folder / "nightly").stat().st_ino
+    with place.sleeper(cgroup=str(folder)) as (_, program):
+        assert group_of(program).name == "nightly" and (folder / "nightly").stat().st_ino != before
 
 
 @needs_root
@@ -163,18 +184,21 @@ def test_without_swap_accounting(place, fake):
 
 
 def test_the_kernel_is_asked_to_kill(place, fake):
+    """Whoever the guard ends has not died of its memory, whatever was killed of it before."""
+    let_run_out_of_memory(fake, 1)
     with Guard(program=place.guard) as guard:
         guard.start(place.behave, {"as": "defiant", "file": str(place.open / "pids")}, stop_grace_ms=100,
                     cgroup=str(fake.parent)).ready()
         guard.send(h.STOP, reason=1)
-        assert guard.ended()["killed"] == 1
+        ended = guard.ended()
+    assert (ended["killed"], ended["detail"]) == (1, "")
     assert set(written(fake)["cgroup.kill"]) == {"1"}
 
 
 @pytest.mark.parametrize("kills,words", [(1, "it used more than its limits.memory: last words"), (0, "last words")])
 def test_out_of_memory_is_the_reason(place, fake, kills, words):
     """The kernel would count and kill; here the test counts, and the worker kills itself."""
-    (fake / "memory.events").write_text(f"low 0\noom 1\noom_kill {kills}\noom_group_kill {kills}\n")
+    let_run_out_of_memory(fake, kills)
     ended, _ = h.run(place.exec, {"command": ["/bin/sh", "-c", "echo last words; kill -9 $PPID; sleep 60"]},
                      cgroup=str(fake.parent))
     assert (ended["how"], ended["code"], ended["detail"]) == (h.SIGNALLED, 9, words)

@@ -11,36 +11,15 @@ import subprocess
 import guard_harness as h
 import pytest
 from guard_harness import run
+from plugin_header import STRUCTS, bare, members, text_of
 
 FROZEN = h.ROOT / "tests" / "contract" / "1"
 CURRENT = h.ROOT / "plugins" / "include"
 FROZEN_SHA256 = "bb51b86d92a5618fbed5030d73871de031944eb367fe019ed900dd6058fe444d"
 
 
-def text_of(include):
-    return (include / "rota" / "plugin.h").read_text()
-
-
-def bare(include):
-    """Without comments."""
-    return re.sub(r"/\*.*?\*/", "", text_of(include), flags=re.S)
-
-
 def enumerators(text):
     return re.findall(r"\b(ROTA_[A-Z_]+) = \d", text)
-
-
-def members(text, struct):
-    """In their order; of a pointer to a function, its name."""
-    body = re.search(rf"struct {struct} \{{(.*?)\n\}};", text, re.S)[1]
-    names = []
-    for declaration in body.split(";"):
-        function = re.search(r"\(\*(\w+)\)\(", declaration)
-        names += [function[1]] if function else re.findall(r"(\w+)\s*(?:,|$)", declaration.strip())
-    return names
-
-
-STRUCTS = ("rota_param", "rota_run", "rota_plugin")
 
 
 def layout(tmp_path, include, compiler):

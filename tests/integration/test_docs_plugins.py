@@ -9,9 +9,10 @@ import threading
 
 import guard_harness as h
 import pytest
+from plugin_header import STRUCTS, bare, members
 
 PAGE = h.ROOT / "docs" / "plugins.md"
-HEADER = h.ROOT / "plugins" / "include" / "rota" / "plugin.h"
+HEADERS = h.ROOT / "plugins" / "include"
 pytestmark = pytest.mark.skipif(h.SANITIZED, reason="one build of the installed files is enough")
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC", "-fvisibility=hidden"]
 
@@ -117,7 +118,8 @@ def test_panic_in_rust(tmp_path):
 
 def test_rust_binding_has_each_member_in_its_place():
     """Without a compiler too: the structs are those of the header, member by member, and so are the numbers."""
-    text, binding = bare(), block("rota.rs")
+    text, binding = bare(HEADERS), block("rota.rs")
+    assert len(binding.splitlines()) <= 60
     for struct, rust in (("rota_param", "Param"), ("rota_run", "Run"), ("rota_plugin", "Plugin")):
         body = re.search(rf"pub struct {rust} \{{(.*?)\n\}}", binding, re.S)[1]
         names = [name for name in re.findall(r"(?:pub )?(\w+): (?:extern|Text|u\d|i\d|c_int|\*|Option)", body)]
@@ -198,6 +200,25 @@ def test_cmake_mistake_says_what_to_write(root, tmp_path, line, said):
     assert done.returncode != 0 and said in " ".join(done.stdout.split())
 
 
+@pytest.mark.parametrize("emulated", [False, True])
+def test_cmake_for_another_machine(root, tmp_path, emulated):
+    """There rota-guard does not run as it is."""
+    emulator, options = tmp_path / "emulator", ["-DCMAKE_SYSTEM_NAME=Linux"]
+    emulator.write_text('#!/bin/sh\necho "emulated $*"\n')
+    emulator.chmod(0o755)
+    if emulated:
+        options.append(f"-DCMAKE_CROSSCOMPILING_EMULATOR={emulator}")
+    (tmp_path / "await_file.c").write_text(block("await_file.c"))
+    (tmp_path / "CMakeLists.txt").write_text(block("CMakeLists.txt"))
+    done = configure(tmp_path, root, *options)
+    assert done.returncode == 0, done.stdout
+    well("cmake", "--build", tmp_path / "build")
+    plugin, description = tmp_path / "build/await_file.so", tmp_path / "build/await_file.description"
+    assert plugin.exists() and description.exists() == emulated
+    if emulated:
+        assert description.read_text() == f"emulated {root}/usr/libexec/rota-guard --describe {plugin}\n"
+
+
 def test_plugin_with_a_mistake_does_not_build(root, tmp_path):
     (tmp_path / "await_file.c").write_text(block("await_file.c").replace('.def = "1s"', '.def = "1"').replace(
         '.min = "10ms"', '.min = "often"'))
@@ -207,24 +228,10 @@ def test_plugin_with_a_mistake_does_not_build(root, tmp_path):
     assert done.returncode != 0 and "'look', has a min that is no value of its type" in done.stdout
 
 
-def bare():
-    """The header without comments."""
-    return re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)
-
-
-def members(text, struct):
-    body = re.search(rf"struct {struct} \{{(.*?)\n\}};", text, re.S)[1]
-    names = []
-    for declaration in body.split(";"):
-        function = re.search(r"\(\*(\w+)\)\(", declaration)
-        names += [function[1]] if function else re.findall(r"(\w+)\s*(?:,|$)", declaration.strip())
-    return names
-
-
 def names_of_the_header():
-    text = bare()
+    text = bare(HEADERS)
     names = set(re.findall(r"\b(ROTA_[A-Z_]+)\b", text)) | set(re.findall(r"\b(rota_\w+)\(", text))
-    for struct in ("rota_param", "rota_run", "rota_plugin"):
+    for struct in STRUCTS:
         names |= set(members(text, struct))
     return names - {"ROTA_PLUGIN_H"}
 
@@ -241,6 +248,21 @@ def test_the_page_names_nothing_that_is_not_there():
     named = set(re.findall(r"\b(rota_\w+|ROTA_[A-Z_]+)\b", PAGE.read_text()))
     known = names_of_the_header() | {"rota_plugin", "rota_param", "rota_run"}
     assert named - known == {"rota_add_plugin", "ROTA_GUARD"}
+
+
+@pytest.mark.parametrize("page, words, header, name", [
+    ("plugins.md", "a line of more than {} bytes is cut", "output.h", "OUTPUT_LINE_MAX"),
+    ("plugins.md", "it takes none. At most {} |", "loader.h", "PLUGIN_PARAMS_MAX"),
+    ("rotad.8", "Of a line {} bytes are shown", "output.h", "OUTPUT_LINE_MAX"),
+    ("rotad.8", "Of a run {} lines are shown at once", "report.h", "REPORT_BURST_LINES"),
+    ("rotad.8", "after that {} a second", "report.h", "REPORT_LINES_PER_SECOND"),
+    ("rotad.8", "or {} bytes a line", "report.h", "REPORT_HELD_LINE_BYTES"),
+])
+def test_figures_are_those_of_the_code(page, words, header, name):
+    """As they stand there; rotad(8) says of output what the page does not."""
+    text = (h.ROOT / "runtime" / "guard" / header).read_text()
+    figure = int(re.search(rf"^#define {name} \D*(\d+)", text, re.M)[1])
+    assert words.format(f"{figure:,}") in " ".join((h.ROOT / "docs" / page).read_text().split())
 
 
 def test_each_fenced_block_is_built_or_marked():

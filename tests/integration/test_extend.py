@@ -2,16 +2,9 @@
 """overrun = "extend": each progress moves the end to worst_case after it, up to max_runtime; the guard is the judge."""
 import shutil
 
-import pytest
-
 import guard_harness as h
 from fleet import ONCE, RENEWED
-from guard_harness import PLUGINS, Guard, compile_plugin, run
-
-
-@pytest.fixture(scope="module")
-def behave(tmp_path_factory):
-    return compile_plugin(tmp_path_factory.mktemp("plugins"), PLUGINS / "behave.c")
+from guard_harness import Guard, run
 
 
 def steady(behave, for_ms, **values):

@@ -5,7 +5,6 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,22 +12,9 @@ import guard_harness as h
 import pytest
 from fire import Freezer, needs_freezer
 from guard_harness import Guard
+from sandbox import needs_root
 
 not_sanitized = pytest.mark.skipif(h.SANITIZED, reason="a sanitizer has needs of its own")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-@pytest.fixture(scope="module")
-def behave(folder):
-    return h.compile_plugin(folder, h.PLUGINS / "behave.c")
-
-
-def all_gone(pids):
-    return not any(h.is_alive(pid) for pid in pids)
-
-
-def pids_of(note):
-    return [int(line) for line in note.read_text().split()]
 
 
 def stamp_ms(path):
@@ -48,7 +34,7 @@ def freeze_past_the_lease(guards, notes, freezer):
     freezer.thaw()
     for guard in guards:
         assert guard.process.wait(5) == -signal.SIGKILL
-    h.wait_until(lambda: all_gone(pids), 5, "the end of all")
+    h.wait_until(lambda: h.all_gone(pids), 5, "the end of all")
     assert max(stamp_ms(note) for note in notes) <= frozen
 
 
@@ -78,14 +64,14 @@ def test_a_tree_that_cannot_be_killed_is_told_of_with_time_to_spare(behave, tmp_
     with Guard() as guard, Freezer() as freezer:
         guard.start(behave, {"as": "tree", "file": str(note)}, worst_case_ms=500, stop_grace_ms=100,
                     deadline_in_ms=9000 if h.SANITIZED else 4000).ready()
-        freezer.freeze(*pids_of(note))
+        freezer.freeze(*h.pids_of(note))
         ended = guard.next(h.ENDED, 12)
         assert h.boot_ms() < guard.deadline - 500
         assert (ended["stop"], ended["clean"]) == (h.STOP_OVERRUN, 0)
         assert guard.process.poll() is None
         freezer.thaw()
         assert guard.process.wait(5) == 0
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 @not_sanitized
@@ -113,7 +99,7 @@ def test_memory_short_from_the_start(behave, tmp_path, mebibytes):
             guard.start(behave, {"as": "tree", "file": str(note)}, worst_case_ms=300,
                         stop_grace_ms=100, deadline_in_ms=2000)
         assert guard.process.wait(4) in (0, 1, 127, -signal.SIGKILL)
-        h.wait_until(lambda: all_gone(pids_of(note)), 1, "the tree's end")
+        h.wait_until(lambda: h.all_gone(h.pids_of(note)), 1, "the tree's end")
         assert h.boot_ms() < guard.deadline + 250
 
 
@@ -129,7 +115,7 @@ def test_memory_short_once_the_tree_stands(behave, tmp_path):
         ended = guard.ended(5)
         assert h.boot_ms() < guard.deadline
     assert (ended["clean"], ended["stop"]) == (1, h.STOP_ORDERED)
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 @pytest.mark.parametrize("descriptors", range(4, 20))
@@ -143,7 +129,7 @@ def test_descriptors_used_up(behave, tmp_path, descriptors):
             guard.start(behave, {"as": "tree", "file": str(note)}, worst_case_ms=300,
                         stop_grace_ms=100, deadline_in_ms=2000)
         assert guard.process.wait(6) in (0, 1, 127)
-        assert all_gone(pids_of(note))
+        assert h.all_gone(h.pids_of(note))
         assert h.SANITIZED or h.boot_ms() < guard.deadline + 250
 
 
@@ -192,20 +178,16 @@ time_t time(time_t *at)
 @not_sanitized
 def test_wall_clock_steps(behave, tmp_path):
     """Overrun and grace are of the boot clock, whatever the wall clock does."""
-    source, shim = tmp_path / "clock.c", tmp_path / "clock.so"
-    source.write_text(STEPPED_CLOCK)
-    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-D_GNU_SOURCE", str(source), "-o", str(shim)],
-                   check=True)
     note = tmp_path / "pids"
-    with Guard(prefix=["env", f"LD_PRELOAD={shim}"]) as guard:
+    with Guard(prefix=h.preloaded(tmp_path, "clock", STEPPED_CLOCK)) as guard:
         guard.start(behave, {"as": "tree", "file": str(note)}, worst_case_ms=500,
                     stop_grace_ms=300)
         guard.ready()
-        assert str(shim) in Path(f"/proc/{guard.worker}/maps").read_text()
+        assert str(tmp_path / "clock.so") in Path(f"/proc/{guard.worker}/maps").read_text()
         ended = guard.ended(5)
     assert (ended["stop"], ended["clean"]) == (h.STOP_OVERRUN, 1)
     assert 800 <= ended["ran_ms"] < 1300
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 def test_tree_is_killed_30_times_in_a_row(behave, tmp_path):
@@ -216,6 +198,6 @@ def test_tree_is_killed_30_times_in_a_row(behave, tmp_path):
             guard.start(behave, {"as": "tree", "file": str(note)}, stop_grace_ms=50).ready()
             guard.send(h.STOP, reason=0)
             ended = guard.ended(3)
-        assert (ended["clean"], ended["killed"], len(pids_of(note))) == (1, 1, 4)
-        assert all_gone(pids_of(note))
+        assert (ended["clean"], ended["killed"], len(h.pids_of(note))) == (1, 1, 4)
+        assert h.all_gone(h.pids_of(note))
     assert time.monotonic() - began < (60 if h.SANITIZED else 15)

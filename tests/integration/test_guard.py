@@ -5,7 +5,6 @@ import re
 import select
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -15,25 +14,9 @@ from fleet import SLOWNESS
 from guard_harness import Guard, run
 
 
-@pytest.fixture(scope="module")
-def behave():
-    """In a folder of its own, since pytest's are closed to other users."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        yield h.compile_plugin(folder, h.PLUGINS / "behave.c")
-
-
 @pytest.fixture
 def note(tmp_path):
     return tmp_path / "pids"
-
-
-def pids_of(note):
-    return [int(line) for line in note.read_text().split()]
-
-
-def all_gone(pids):
-    return not any(h.is_alive(pid) for pid in pids)
 
 
 @pytest.mark.parametrize("result", [h.SUCCEEDED, h.NOTHING, h.FAILED, h.REFUSED, h.DECLINED])
@@ -108,6 +91,16 @@ def test_descriptors_s25(behave):
     assert seen == ["0 /dev/null", "1 pipe:[]", "2 pipe:[]", "3 socket:[]", "4 pipe:[]"]
 
 
+def test_descriptors_of_what_a_plugin_starts(behave):
+    """The last one is the look itself."""
+    assert run(behave, {"as": "parent"})[1].lines() == ["0", "1", "2", "3"]
+
+
+def test_descriptors_of_what_is_tried(behave):
+    done = subprocess.run([h.GUARD, "--try", behave, "as=fds"], capture_output=True, text=True, timeout=20, check=True)
+    assert sorted(re.findall(r"(?m)^  stdout: (\d+) ", done.stderr)) == ["0", "1", "2", "3", "4"]
+
+
 def test_surroundings(behave):
     _, guard = run(behave, {"as": "surroundings"}, user="kim", home="/home/kim")
     lines = guard.lines()
@@ -157,7 +150,7 @@ def test_lease_that_is_not_renewed(behave, note):
         ended = guard.ended()
         assert h.boot_ms() < guard.deadline + 250 * SLOWNESS
     assert ended["stop"] == h.STOP_DEADLINE and ended["clean"] == 1
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 def test_tie_is_an_overrun(behave):
@@ -208,7 +201,7 @@ def test_signal_to_the_guard_is_an_order_to_stop(behave, note, signo):
         guard.process.send_signal(signo)
         ended = guard.ended(5)
     assert (ended["stop"], ended["clean"]) == (h.STOP_ORDERED, 1)
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 def test_supervisor_gone_30_times(behave, tmp_path):
@@ -217,10 +210,10 @@ def test_supervisor_gone_30_times(behave, tmp_path):
         note = tmp_path / f"pids{i}"
         with Guard() as guard:
             guard.start(behave, {"as": "tree", "file": str(note)}, stop_grace_ms=500).ready()
-            pids = pids_of(note)
+            pids = h.pids_of(note)
             assert len(pids) == 4 and guard.worker in pids
             guard.close()
-            h.wait_until(lambda: all_gone(pids), 1, f"the end of {pids}")
+            h.wait_until(lambda: h.all_gone(pids), 1, f"the end of {pids}")
             assert guard.process.wait(5) == 0
 
 
@@ -228,7 +221,7 @@ def test_guard_killed_takes_the_worker_along(behave, note):
     with Guard() as guard:
         guard.start(behave, {"as": "defiant", "file": str(note)}).ready()
         guard.process.kill()
-        h.wait_until(lambda: all_gone([guard.worker]), 1, "the worker's end")
+        h.wait_until(lambda: h.all_gone([guard.worker]), 1, "the worker's end")
 
 
 def test_frozen_guard(behave, note):
@@ -237,7 +230,7 @@ def test_frozen_guard(behave, note):
         guard.start(behave, {"as": "defiant", "file": str(note)}, deadline_in_ms=1500,
                     stop_grace_ms=200, margin_ms=600).ready()
         guard.process.send_signal(signal.SIGSTOP)
-        h.wait_until(lambda: all_gone([guard.worker]), 3, "the worker's end")
+        h.wait_until(lambda: h.all_gone([guard.worker]), 3, "the worker's end")
         gone = h.boot_ms()
         assert guard.deadline - 5 <= gone < guard.deadline + 200
         assert guard.process.wait(2) == -signal.SIGKILL
@@ -256,7 +249,7 @@ def test_frozen_guard_after_a_renewal(behave, note):
         guard.process.send_signal(signal.SIGSTOP)
         h.wait_until(lambda: h.boot_ms() > first + 300, 2)
         assert h.is_alive(guard.worker)
-        h.wait_until(lambda: all_gone([guard.worker]), 2, "the worker's end")
+        h.wait_until(lambda: h.all_gone([guard.worker]), 2, "the worker's end")
         assert second - 5 <= h.boot_ms() < second + 200
 
 
@@ -276,20 +269,20 @@ def test_leftovers_of_a_success_s22(behave, note):
     assert time.monotonic() - began < 2
     assert (ended["how"], ended["result"], ended["stop"]) == (h.RETURNED, h.SUCCEEDED, h.STOP_NONE)
     assert (ended["leftovers"], ended["clean"], ended["killed"]) == (1, 1, 0)
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 def test_leftovers_of_one_group_are_all_counted(behave, note):
     """Though they die together, by the first kill of one of them, and that one is dead already."""
     ended, _ = run(behave, {"as": "litter", "number": 50, "file": str(note)})
     assert (ended["leftovers"], ended["clean"], ended["killed"]) == (51, 1, 0)
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 def test_overrun_with_a_daemon_s22(behave, note):
     ended, _ = run(behave, {"as": "tree", "file": str(note)}, worst_case_ms=500, stop_grace_ms=200)
     assert (ended["stop"], ended["clean"]) == (h.STOP_OVERRUN, 1)
-    assert all_gone(pids_of(note))
+    assert h.all_gone(h.pids_of(note))
 
 
 def test_fork_bomb(behave):
@@ -386,7 +379,8 @@ def test_supervisor_that_never_reads(behave):
         assert guard.process.poll() is None
         assert guard.ended(5)["result"] == h.SUCCEEDED
     outputs = [f for f in guard.frames if f["type"] == h.OUTPUT]
-    assert len(outputs) < 100
+    # The guard may still empty the pipe while these are read: then a burst goes out, and what a few seconds allow.
+    assert len(outputs) < 1000
     assert sum(f["dropped"] + bool(f["text"]) for f in outputs) == 300000
 
 
@@ -480,16 +474,11 @@ def test_bad_frames_during_a_run_change_nothing(behave):
     assert (ended["reason"], ended["result"]) == (4, h.DECLINED)
 
 
-def private_dirty_kib(pid):
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as rollup:
-        return int(re.search(r"Private_Dirty:\s+(\d+)", rollup.read())[1])
-
-
 @pytest.mark.skipif(h.SANITIZED, reason="a sanitizer has its own memory")
 def test_memory(behave):
     with Guard() as guard:
         guard.start(behave, {"as": "stopping"}).ready()
-        assert private_dirty_kib(guard.process.pid) + private_dirty_kib(guard.worker) <= 256
+        assert h.dirty_kib(guard.process.pid) + h.dirty_kib(guard.worker) <= 256
         guard.send(h.STOP, reason=0)
         guard.ended(5)
 

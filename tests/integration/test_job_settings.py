@@ -11,9 +11,10 @@ import subprocess
 
 import pytest
 
+import sandbox
 from fleet import LOCAL, SHORT, wait_for
+from sandbox import needs_root
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 TICK = {**SHORT, "every": "2s", "attempts": 1}
 NOBODY = pwd.getpwnam("nobody")
 # What the program is like, a file a fact; the last one is there once all are.
@@ -40,9 +41,8 @@ class Place:
     def device(self, jobs, **top):
         return self.fleet.device(jobs, **{**LOCAL, **top})
 
-    def start_as(self, user, device, *rights):
-        """Its rotad as that user, to whom its files belong, with the rights that setpriv is told."""
-        enter = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", *rights]
+    def start_as(self, user, device, enter):
+        """Its rotad as that user, who its files belong to, by the command that this begins with."""
         if subprocess.run([*enter, "ls", *device.command()[:1]], capture_output=True, check=False).returncode != 0:
             pytest.skip("the programs lie where other users cannot reach them, or there are no such rights")
         for path in (device.folder, device.conf):
@@ -195,14 +195,16 @@ def test_changes_are_for_the_next_run(place):
 
 @needs_root
 def test_a_user_who_comes_later(place):
-    """A reload looks for the jobs' user, too; what was said of it is not said again."""
-    passwd = place.fleet.folder / "passwd"
-    passwd.write_text("root:x:0:0:root:/root:/bin/sh\n")
+    """A reload looks for the jobs' user, too; what was said of it, and of its jobs, is said again only once it has
+    changed."""
+    passwd, root = place.fleet.folder / "passwd", "root:x:0:0:root:/root:/bin/sh\n"
+    passwd.write_text(root)
     place.fleet.enter = ["unshare", "--mount", "sh", "-c", f"mount --bind {passwd} /etc/passwd && exec \"$@\"", "sh"]
     if subprocess.run([*place.fleet.enter, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this user can make no mount namespace")
     words = "^there is no user rota-job: jobs run as root, with all its rights"
-    job = {**TICK, "params": {"command": ["/usr/bin/id", "-u"]}}
+    unapplied = "^job: limits.processes is not kept, since the job runs as root$"
+    job = {**TICK, "params": {"command": ["/usr/bin/id", "-u"]}, "limits": {"processes": 100}}
     device = place.device({"job": job}, job_user=None).start()
     device.wait_line(r"^job\| 0$", within=20)
     for time in range(2):
@@ -212,7 +214,11 @@ def test_a_user_who_comes_later(place):
             with passwd.open("a") as file:
                 file.write(f"rota-job:x:{NOBODY.pw_uid}:{NOBODY.pw_gid}::/:/bin/false\n")
     device.wait_line(rf"^job\| {NOBODY.pw_uid}$", within=20)
-    assert len(device.lines(words)) == 1
+    assert (len(device.lines(words)), len(device.lines(unapplied))) == (1, 1)
+    passwd.write_text(root)
+    device.signal(signal.SIGHUP)
+    device.wait_line(unapplied, within=20, count=2)
+    assert len(device.lines(words)) == 2
 
 
 @needs_root
@@ -236,7 +242,7 @@ def test_a_user_that_may_not_be_another(place):
     """Neither at the start nor by --check: this rotad is one user, and has its groups."""
     device = place.device({"other": place.job("other", user="root"), "own": place.job("own", user="nobody")},
                           job_user=None)
-    place.start_as(NOBODY, device)
+    place.start_as(NOBODY, device, sandbox.as_user(NOBODY.pw_uid))
     device.wait_line("^other is invalid, .* user is \"root\", and this rotad has no right to be another "
                      "user than its own; start it as root, or leave user out$")
     assert place.seen("own", "uid") == str(NOBODY.pw_uid)
@@ -247,9 +253,8 @@ def test_the_capabilities_are_enough(place):
     """As systemd starts it: a user of its own, with the right to switch and to kill."""
     device = place.device({"other": place.job("other", user="daemon"), "default": place.job("default")},
                           job_user="nobody")
-    caps = "+setuid,+setgid,+kill"
-    place.start_as(pwd.getpwnam("mail"), device, "--bounding-set", f"-all,{caps}", "--inh-caps", caps,
-                   "--ambient-caps", caps)
+    user = pwd.getpwnam("mail")
+    place.start_as(user, device, sandbox.may_switch_as(user.pw_uid))
     assert place.seen("other", "uid") == str(pwd.getpwnam("daemon").pw_uid)
     assert place.seen("default", "uid") == str(NOBODY.pw_uid)
 

@@ -14,18 +14,6 @@ RENEWED = {"worst_case_ms": 20000, "deadline_in_ms": 15000}
 SHOW = "print(open('/proc/self/limits').read())"
 
 
-def may_raise():
-    """CAP_SYS_RESOURCE"""
-    [line] = [line for line in open("/proc/self/status", encoding="ascii") if line.startswith("CapEff")]
-    return int(line.split()[1], 16) >> 24 & 1 == 1
-
-
-@pytest.fixture(scope="module")
-def place():
-    with sandbox.place() as made:
-        yield made
-
-
 @needs_root
 @sandbox.needs_room
 def test_all_are_set(place):
@@ -49,7 +37,7 @@ def test_what_is_not_limited_is_as_the_guard_has_it(place):
 
 
 @needs_root
-@pytest.mark.skipif(not may_raise(), reason="root itself may not raise hard limits here")
+@pytest.mark.skipif(not sandbox.has_right(24), reason="root itself may not raise hard limits here")
 def test_hard_limits_rise_where_the_guard_may(place):
     _, guard, lines = place.python(SHOW, **AS_STRANGER, open_files=4096, prefix=["prlimit", "--nofile=50:60"])
     assert limits_of(lines)["Max open files"] == ("4096", "4096")

@@ -8,7 +8,7 @@ import guard_harness as h
 import pytest
 import sandbox
 from guard_harness import Guard
-from sandbox import AS_STRANGER, OTHER, needs_root
+from sandbox import AS_OTHER, AS_STRANGER, OTHER, needs_root
 
 pytestmark = needs_root
 
@@ -27,16 +27,9 @@ print(json.dumps({"interfaces": sorted(name for _, name in socket.if_nameindex()
                   "uid": int(status["Uid"].split()[0]), "dumpable": open("/proc/self/environ").read(1) != ""}))
 """
 WITHOUT_RIGHT = ["setpriv", "--bounding-set=-sys_admin"]
-AS_OTHER = ["setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups"]
 # Root of a user namespace in which no other can be made, and without the right to a network namespace.
 NEITHER = ["unshare", "--user", "--map-root-user", "sh", "-c",
            'echo 0 >/proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-sys_admin "$@"', "sh"]
-
-
-@pytest.fixture(scope="module")
-def place():
-    with sandbox.place() as made:
-        yield made
 
 
 @pytest.fixture

@@ -39,6 +39,12 @@ def test_what_outlives_a_success_is_killed_and_counted(fleet):
     wait_for(lambda: not device.guards(), 3, "no guard is left")
 
 
+def test_nobody_wonders_what_outlives_a_crash(fleet):
+    device = start(fleet, "sleep 60 & kill -9 $PPID; sleep 60", attempts=1)
+    assert recorded(fleet)[0][0] == "crashed"
+    assert not device.lines("outlived its run")
+
+
 def test_nothing(fleet):
     device = start(fleet, "exit 3", params={"nothing_exit": ["3"]})
     assert recorded(fleet) == [("nothing", "1", "")]

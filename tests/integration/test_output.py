@@ -10,7 +10,7 @@ import pytest
 
 import guard_harness as h
 import journal as journals
-from fleet import ONCE, SANITIZED, SHORT, wait_for
+from fleet import LOCAL, ONCE, SANITIZED, SHORT, wait_for
 
 LONG = {**SHORT, "worst_case": "1m"}
 ONE_TRY = {**ONCE, "attempts": 1}
@@ -166,8 +166,7 @@ ROTA_PLUGIN(.name = "rude", .version = "1", .summary = "Says what it should not.
 
 @needs_journal
 def test_what_a_plugin_says_is_fit_for_a_terminal(fleet, folder, journal):
-    (folder / "rude.c").write_text(PLUGIN)
-    shutil.copy(h.compile_plugin(folder, folder / "rude.c"), fleet.plugins)
+    shutil.copy(h.compile_text(folder, "rude", PLUGIN), fleet.plugins)
     journal.start(report(fleet, "", plugin="rude", params={}))
     reason = r"no \x1b[2J way\x0aout \xff"
     assert ended(fleet)["detail"] == fleet.claim("report")["detail"] == reason
@@ -183,3 +182,17 @@ def test_what_was_said_before_the_guard_died(fleet):
     os.kill(guard, signal.SIGKILL)
     assert ended(fleet)["detail"] == "its guard was killed by signal 9: last words"
     wait_for(lambda: not device.guards(), 10, "nothing is left of the run")
+
+
+def test_what_was_said_last_is_kept_whole_and_for_its_run_alone(fleet):
+    began = fleet.folder / "began"
+    body = fleet.body("report", f"if [ ! -e '{began}' ]; then touch '{began}'; printf '%1900s\\n' | tr ' ' x; sleep 0.2; fi;"
+                                "note ready; sleep 30")
+    job = {**SHORT, "every": "4s", "worst_case": "4s", "attempts": 1, "output_lines": 1, **body}
+    device = fleet.device({"report": job}, **LOCAL).start()
+    for run, last in enumerate((": x+", ""), 1):
+        fleet.wait_entry("ready", within=20, count=run)
+        [guard] = device.guards()
+        os.kill(guard, signal.SIGKILL)
+        device.wait_line(rf"^report: crashed .*its guard was killed by signal 9{last}[^:x]", within=20)
+    assert device.lines(r"^report\| x{1900}$")

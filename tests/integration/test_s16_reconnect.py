@@ -7,7 +7,6 @@ whole ones show that jobs go on.
 """
 import json
 import os
-import pathlib
 import select
 import subprocess
 import time

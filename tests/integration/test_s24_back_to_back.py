@@ -4,7 +4,8 @@ import pathlib
 
 import pytest
 
-from fleet import SANITIZED, wait_for
+from fleet import SANITIZED, children_of, is_alive, wait_for
+from guard_harness import dirty_kib
 
 JOBS = 50
 WARM_RUNS, RUNS = 200, 1000
@@ -15,26 +16,13 @@ GOOD = {"plugin": "exec", "every": "1s", "worst_case": "5s", "stop_grace": "300m
 BAD = {**GOOD, "params": {"command": ["/bin/false"]}}
 
 
-def children(pid):
-    return (pathlib.Path("/proc") / str(pid) / "task" / str(pid) / "children").read_text().split()
-
-
 def zombies(pid):
-    states = [(pathlib.Path("/proc") / child / "stat").read_text().rpartition(")")[2].split()[0]
-              for child in children(pid)]
-    return states.count("Z")
+    return [child for child in children_of(pid) if not is_alive(child)]
 
 
 def descriptors(pid):
     fds = pathlib.Path(f"/proc/{pid}/fd")
     return sorted(str(fd.readlink()).split(":")[0] for fd in fds.iterdir())
-
-
-def dirty_kb(pid):
-    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Private_Dirty:"):
-            return int(line.split()[1])
-    raise AssertionError("no Private_Dirty")
 
 
 class Runs:
@@ -53,10 +41,10 @@ class Runs:
 def at_rest(pid):
     """Descriptors and memory between two rounds: no child before and none after."""
     def look():
-        if children(pid):
+        if children_of(pid):
             return None
-        seen = descriptors(pid), dirty_kb(pid)
-        return None if children(pid) else seen
+        seen = descriptors(pid), dirty_kib(pid)
+        return None if children_of(pid) else seen
     return wait_for(look, 30, "a moment without a run")
 
 
@@ -74,6 +62,6 @@ def test_s24_nothing_grows(fleet):
     print(f"{runs.count() - first} runs: {len(fds_before)} and {len(fds_after)} descriptors, "
           f"{kb_before} and {kb_after} KiB")
     # One may be between its end and its burial.
-    wait_for(lambda: zombies(device.pid) == 0, 5, "no zombie is left")
+    wait_for(lambda: not zombies(device.pid), 5, "no zombie is left")
     assert fds_after == fds_before
     assert kb_after - kb_before < RUNS / 100 * PAGE_KB

@@ -2,7 +2,7 @@
 """S32: a run that takes 3.5 periods. Nothing queues up behind it, and what it passed by is said."""
 import re
 
-from fleet import SHORT, wait_for
+from fleet import SHORT
 
 PERIOD_MS = 2000
 RUNS = 2

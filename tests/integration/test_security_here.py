@@ -9,11 +9,11 @@ import subprocess
 import pytest
 
 import sandbox
-from fleet import BUILD, ONCE, ROOT, SHORT, is_alive, wait_for
+from fleet import BUILD, ONCE, ROOT, SHORT
+from sandbox import needs_root
 
 NOBODY = pwd.getpwnam("nobody")
-AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+AS_NOBODY = sandbox.as_user(NOBODY.pw_uid)
 
 # Run by the job's program: tries what is none of its business, and tells what it could do.
 TRY = r"""
@@ -70,12 +70,18 @@ class Place:
         return self.fleet.device({name: {**SHORT, **ONCE, "worst_case": "10s", "splay": "0s", **job}
                                   for name, job in jobs.items()}, redis=redis, **top)
 
-    def tries(self, **top):
+    def prober(self, **top):
+        """A device whose job tries all."""
         body = self.fleet.body("probe", f"/usr/bin/python3 '{self.fleet.folder}/try.py' '{self.password}' "
                                         f"'{self.out}/told'")
-        device = self.device({"probe": body}, **top).start()
+        return self.device({"probe": body}, **top)
+
+    def told(self):
         self.fleet.wait_entry("end", within=20)
-        return device, json.loads((self.out / "told").read_text())
+        return json.loads((self.out / "told").read_text())
+
+    def tries(self, **top):
+        return self.prober(**top).start(), self.told()
 
 
 @pytest.fixture
@@ -109,16 +115,13 @@ def tries_where_rotad_is(place, user, enter, **top):
         pytest.skip("the programs lie where other users cannot reach them, as below /root")
     os.chown(place.password, user.pw_uid, user.pw_gid)
     place.fleet.enter = enter
-    body = place.fleet.body("probe", f"/usr/bin/python3 '{place.fleet.folder}/try.py' '{place.password}' "
-                                     f"'{place.out}/told'")
-    device = place.device({"probe": body}, **top)
+    device = place.prober(**top)
     for path in (device.folder, *device.folder.rglob("*")):
         os.chown(path, user.pw_uid, user.pw_gid)
     os.chmod(pathlib.Path(place.fleet.redis.socket).parent, 0o755)
     os.chmod(place.fleet.redis.socket, 0o777)
     device.start()
-    place.fleet.wait_entry("end", within=20)
-    return json.loads((place.out / "told").read_text())
+    return place.told()
 
 
 @needs_root

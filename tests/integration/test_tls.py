@@ -532,8 +532,7 @@ def test_garbage_is_harmless(drive, ca, fake_tcp):
 def module_from(folder, name, source, *flags):
     """A shared object in the module's place."""
     folder.mkdir(exist_ok=True)
-    (folder / f"{name}.c").write_text(source)
-    return guard_harness.compile_plugin(folder, folder / f"{name}.c", flags=flags)
+    return guard_harness.compile_text(folder, name, source, flags=flags)
 
 
 def test_a_module_that_cannot_be_used(drive, ca, tmp_path):

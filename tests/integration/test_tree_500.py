@@ -29,11 +29,6 @@ CAUSES = ["order", "lease", "overrun", "orphaned"]
 PR_SET_CHILD_SUBREAPER = 36
 
 
-@pytest.fixture(scope="module")
-def hydra(folder):
-    return h.compile_plugin(folder, h.PLUGINS / "hydra.c")
-
-
 @pytest.fixture
 def reaper():
     """Who is left by its parents comes here."""

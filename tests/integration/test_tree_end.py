@@ -2,33 +2,14 @@
 """Who is stopped when, and that all of a tree is: instants and processes that are easily missed."""
 import os
 import signal
-import subprocess
 import time
 
 import guard_harness as h
 import pytest
+import sandbox
 from guard_harness import EXEC, Guard
 
 not_sanitized = pytest.mark.skipif(h.SANITIZED, reason="a sanitizer wants to be loaded first")
-
-
-@pytest.fixture(scope="module")
-def behave(folder):
-    return h.compile_plugin(folder, h.PLUGINS / "behave.c")
-
-
-@pytest.fixture(scope="module")
-def hydra(folder):
-    return h.compile_plugin(folder, h.PLUGINS / "hydra.c")
-
-
-def preloaded(folder, name, text):
-    """A program's prefix: it runs with the functions that the C text defines."""
-    source, shim = folder / f"{name}.c", folder / f"{name}.so"
-    source.write_text(text)
-    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-D_GNU_SOURCE", str(source), "-o", str(shim)],
-                   check=True)
-    return ["env", f"LD_PRELOAD={shim}"]
 
 
 def threads_of(pid):
@@ -67,7 +48,7 @@ int pidfd_open(int pid, unsigned flags)
 def test_container_that_refuses_pidfds(behave, folder, tmp_path):
     """As older ones do with every call that they do not know."""
     note = tmp_path / "pids"
-    with Guard(prefix=preloaded(folder, "refusing", REFUSING)) as guard:
+    with Guard(prefix=h.preloaded(folder, "refusing", REFUSING)) as guard:
         guard.start(behave, {"as": "tree", "file": str(note)}, stop_grace_ms=100).ready()
         guard.send(h.STOP, reason=0)
         ended = guard.ended(5)
@@ -104,8 +85,23 @@ def test_what_ignores_the_stop_after_its_worker_is_killed(behave, tmp_path):
     assert 0.4 <= took < 2
 
 
-def test_stop_while_the_plugin_is_loaded(folder):
-    plugin = h.compile_plugin(folder, h.PLUGINS / "broken.c", "slow", ["SLOW"])
+@pytest.mark.skipif(not sandbox.has_right(23), reason="nobody here may go before others")
+def test_who_ends_a_tree_goes_before_it(behave, tmp_path):
+    """Else what forks for ever crowds its guard out."""
+    def nice_of(pid):
+        return os.getpriority(os.PRIO_PROCESS, pid)
+    with Guard() as guard:
+        guard.start(behave, {"as": "defiant", "file": str(tmp_path / "pids")}, stop_grace_ms=2000).ready()
+        before = nice_of(guard.process.pid)
+        guard.send(h.STOP, reason=0)
+        h.wait_until(lambda: nice_of(guard.process.pid) == -20, 1.5, "the guard's hurry")
+        assert nice_of(guard.worker) == before
+        assert guard.ended()["killed"] == 1
+
+
+@pytest.mark.parametrize("defines", [["SLOW"], ["SLOW", "DEAF"]], ids=["by the signal", "by the pipe"])
+def test_stop_while_the_plugin_is_loaded(folder, defines):
+    plugin = h.compile_plugin(folder, h.PLUGINS / "broken.c", "_".join(defines).lower(), defines)
     with Guard() as guard:
         guard.start(plugin, stop_grace_ms=5000)
         assert guard.next(h.OUTPUT)["text"] == "loading"
@@ -185,7 +181,7 @@ void _exit(int status)
 
 @not_sanitized
 def test_stop_between_the_result_and_the_workers_end(behave, folder):
-    with Guard(prefix=preloaded(folder, "leaving", LEAVING)) as guard:
+    with Guard(prefix=h.preloaded(folder, "leaving", LEAVING)) as guard:
         guard.start(behave, {"as": "answer"}, stop_grace_ms=5000)
         assert guard.next(h.OUTPUT)["text"] == "leaving"
         guard.send(h.STOP, reason=3)
@@ -236,11 +232,9 @@ ROTA_PLUGIN(.name = "traced", .version = "1", .summary = "Stops.", .check = chec
 """
 
 
-def test_check_that_has_its_parent_trace_it(folder, tmp_path):
+def test_check_that_has_its_parent_trace_it(folder):
     """What stops for its tracer is ended, and no stop is told as an end."""
-    source = tmp_path / "traced.c"
-    source.write_text(TRACED_CHECK)
-    plugin = h.compile_plugin(folder, source)
+    plugin = h.compile_text(folder, "traced", TRACED_CHECK)
     with Guard("--probe") as guard:
         answer = guard.probe(plugin)
     assert [text for _, text in answer["errors"]] == [

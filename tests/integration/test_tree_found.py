@@ -7,24 +7,17 @@ import guard_harness as h
 import pytest
 import sandbox
 from guard_harness import Guard
-from sandbox import AS_STRANGER, OTHER, needs_root
+from sandbox import AS_OTHER, AS_STRANGER, OTHER, needs_root
 
 pytestmark = needs_root
 
 MAY_SWITCH = sandbox.may_switch_as(OTHER)
-AS_OTHER = ["setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups"]
 HIDDEN = "/proc hides from rotad the processes of its jobs (hidepid, or ProtectProc= of its unit); "
 
 
 def mounted(options):
     """A program's prefix: its /proc is another one than ours."""
     return ["unshare", "--mount", "sh", "-c", f'mount -t proc -o {options} proc /proc && exec "$@"', "sh"]
-
-
-@pytest.fixture(scope="module")
-def place():
-    with sandbox.place() as made:
-        yield made
 
 
 def run_tree(place, prefix, **values):

@@ -9,9 +9,9 @@ from pathlib import Path
 import guard_harness as h
 import pytest
 from guard_harness import run
+from sandbox import needs_root
 
 NOBODY = 65534
-needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
 
 NEEDED = "int private_number(void) { return 42; }"
 LATER = "int later_number(void) { return 7; }"
@@ -30,15 +30,10 @@ def place():
         yield Path(folder)
 
 
-def build(folder, name, source, **options):
-    (folder / f"{name}.c").write_text(source)
-    return h.compile_plugin(folder, folder / f"{name}.c", name=name, **options)
-
-
 def build_places(folder):
     folder.mkdir(exist_ok=True)
-    build(folder, "libneeded", NEEDED)
-    build(folder, "liblater", LATER)
+    h.compile_text(folder, "libneeded", NEEDED)
+    h.compile_text(folder, "liblater", LATER)
     return h.compile_plugin(folder, h.PLUGINS / "places.c",
                             flags=[f"-L{folder}", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-l:libneeded.so"])
 
@@ -96,7 +91,8 @@ def test_the_jobs_user_needs_no_way_to_the_plugin(place):
 
 
 def test_what_the_loader_says_names_the_true_path(place):
-    plugin = build(place, "lacking", "int absent(void); int (*use)(void) = absent;")
+    """And what is missing is found then, not where it is called."""
+    plugin = h.compile_text(place, "lacking", "int absent(void); int use(void) { return absent(); }")
     link = place / "link.so"
     link.symlink_to(plugin)
     ended, _ = run(link)
@@ -150,7 +146,7 @@ def swapper(place):
     """Another user that swaps what `own/way` and `sticky/ours` are. The foreign plugin's mark."""
     mark = place / "mark"
     good = h.compile_plugin(place, h.PLUGINS / "behave.c")
-    foreign = build(place, "foreign", FOREIGN, defines=[f'MARK="{mark}"'])
+    foreign = h.compile_text(place, "foreign", FOREIGN, defines=[f'MARK="{mark}"'])
     for folder, mode in (("good", 0o755), ("own", 0o755), ("own/way", 0o755), ("own/theirs", 0o755),
                          ("sticky", 0o1777), ("sticky/ours", 0o755)):
         (place / folder).mkdir()

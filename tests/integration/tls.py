@@ -8,7 +8,6 @@
 """
 import collections
 import contextlib
-import os
 import pathlib
 import shutil
 import socket
@@ -17,10 +16,11 @@ import tempfile
 import threading
 import time
 
+from guard_harness import BUILD
 from redis_server import RedisServer, free_port
 
 DAY = 86_400
-MODULE = pathlib.Path(os.environ.get("ROTA_BUILD", "build/release")) / "runtime/tls/librota-tls.so"
+MODULE = BUILD / "runtime" / "tls" / "librota-tls.so"
 
 Certificate = collections.namedtuple("Certificate", "file key")
 

@@ -184,6 +184,26 @@ static void test_equal_texts_are_one(void **state)
     config_free(c);
 }
 
+static void test_equal_settings_are_kept_once(void **state)
+{
+#define JOB "{ plugin = \"exec\"; every = \"5m\"; worst_case = \"10s\"; "
+    struct config *c = place_load_text(
+        *state, SERVER "jobs = { a = " JOB "working_dir = \"/x\"; }; b = " JOB
+                       "working_dir = \"/x\"; }; c = " JOB "working_dir = \"/y\"; };\n"
+                       "d = " JOB "}; e = " JOB "}; f = " JOB "}; };\n");
+    const struct job_config *jobs = c->jobs;
+
+    assert_int_equal(c->job_count, 6);
+    expect_as_before(c);
+    assert_ptr_equal(jobs[0].setup, jobs[1].setup);
+    assert_string_equal(jobs[1].setup->working_dir, "/x");
+    assert_string_equal(jobs[2].setup->working_dir, "/y");
+    assert_ptr_equal(jobs[3].setup, jobs[4].setup);
+    assert_null(jobs[4].setup->working_dir);
+    assert_string_equal(jobs[5].setup->identity.home, "/bin/echo");
+    config_free(c);
+}
+
 static void test_names_follow(void **state)
 {
     struct config *c = load(*state);
@@ -239,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_means_the_same, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_equal_texts_are_one, place_setup, teardown),
+        cmocka_unit_test_setup_teardown(test_equal_settings_are_kept_once, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_follow, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_mistakes_may_still_come, place_setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_jobs, place_setup, teardown),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "test_config_support.h"
 #include "base/text.h"
+#include "support/folder.h"
 #include <errno.h>
-#include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,18 +68,10 @@ int place_setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 int place_teardown(void **state)
 {
     struct place *p = *state;
-    int error = nftw(p->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    int error = folder_remove(p->folder);
 
     free(p);
     return error;

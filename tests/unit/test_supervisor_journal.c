@@ -19,6 +19,9 @@
 
 static char folder[] = "/tmp/rota-test-journal-XXXXXX";
 static int real_stderr;
+/* Of each test: a pipe to be stderr, journald's socket, and what was taken from either. */
+static int fds[2], log_fd;
+static char text[TEXT_SIZE];
 
 static int enter_folder(void **state)
 {
@@ -33,22 +36,57 @@ static int leave_folder(void **state)
     return chdir("/") < 0 || rmdir(folder) < 0;
 }
 
-/* Makes `fd` stderr and lets the journal look at it. */
-static void begin(int fd, int level)
+static void listen_journal(void)
 {
-    assert_return_code(dup2(fd, STDERR_FILENO), errno);
-    journal_init(level);
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
+
+    log_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_return_code(log_fd, errno);
+    assert_return_code(bind(log_fd, (struct sockaddr *)&address, sizeof(address)), errno);
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    assert_return_code(pipe2(fds, O_CLOEXEC), errno);
+    assert_return_code(fcntl(fds[0], F_SETFL, O_NONBLOCK), errno);
+    listen_journal();
+    return 0;
 }
 
 /* Gives stderr back, and the journal nothing that a later test could meet. */
-static void end(void)
+static int close_all(void **state)
 {
+    (void)state;
     dup2(real_stderr, STDERR_FILENO);
     unsetenv("JOURNAL_STREAM");
     journal_init(LOG_INFO);
+    close(fds[0]);
+    close(fds[1]);
+    close(log_fd);
+    return unlink(JOURNAL_SOCKET);
 }
 
-static size_t take(int fd, char *text)
+/* Makes the pipe stderr and lets the journal look at it. */
+static void begin(int level)
+{
+    assert_return_code(dup2(fds[1], STDERR_FILENO), errno);
+    journal_init(level);
+}
+
+static void begin_as_service(void)
+{
+    struct stat st;
+    char stream[64];
+
+    assert_return_code(fstat(fds[1], &st), errno);
+    snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+             (unsigned long long)st.st_ino);
+    setenv("JOURNAL_STREAM", stream, 1);
+    begin(LOG_INFO);
+}
+
+static size_t take(int fd)
 {
     ssize_t n = read(fd, text, TEXT_SIZE - 1);
 
@@ -58,13 +96,7 @@ static size_t take(int fd, char *text)
     return (size_t)n;
 }
 
-static void open_pipe(int pipe_fds[2])
-{
-    assert_return_code(pipe2(pipe_fds, O_CLOEXEC), errno);
-    assert_return_code(fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK), errno);
-}
-
-static void assert_matches(const char *text, const char *pattern)
+static void assert_text_matches(const char *pattern)
 {
     regex_t regex;
 
@@ -77,103 +109,63 @@ static void assert_matches(const char *text, const char *pattern)
 static void test_a_line_on_a_pipe(void **state)
 {
     const struct journal_field fields[] = { { "ROTA_JOB", "x" }, { NULL, NULL } };
-    char text[TEXT_SIZE];
-    int fds[2];
 
     (void)state;
-    open_pipe(fds);
-    begin(fds[1], LOG_INFO);
+    begin(LOG_INFO);
     errno = EDOM;
     journal_log(LOG_INFO, fields, "x: succeeded in %d s", 4);
     assert_int_equal(errno, EDOM);
-    take(fds[0], text);
-    assert_matches(text, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z "
-                         "info: x: succeeded in 4 s\n$");
+    take(fds[0]);
+    assert_text_matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z "
+                        "info: x: succeeded in 4 s\n$");
     journal_log(LOG_WARNING, NULL, "a\nb\033[2J");
-    take(fds[0], text);
-    assert_matches(text, "Z warning: a\\\\x0ab\\\\x1b\\[2J\n$");
-    end();
-    close(fds[0]);
-    close(fds[1]);
+    take(fds[0]);
+    assert_text_matches("Z warning: a\\\\x0ab\\\\x1b\\[2J\n$");
 }
 
 static void test_levels(void **state)
 {
-    char text[TEXT_SIZE];
-    int fds[2];
-
     (void)state;
-    open_pipe(fds);
-    begin(fds[1], LOG_WARNING);
+    begin(LOG_WARNING);
     assert_true(journal_wants(LOG_ERR));
     assert_false(journal_wants(LOG_INFO));
     journal_log(LOG_INFO, NULL, "not wanted");
-    assert_int_equal(take(fds[0], text), 0);
+    assert_int_equal(take(fds[0]), 0);
     journal_set_level(LOG_DEBUG);
     journal_log(LOG_DEBUG, NULL, "wanted");
-    take(fds[0], text);
-    assert_matches(text, "Z debug: wanted\n$");
-    end();
-    close(fds[0]);
-    close(fds[1]);
+    take(fds[0]);
+    assert_text_matches("Z debug: wanted\n$");
 }
 
 /* Would hang here for ever if a full pipe made it wait. */
 static void test_a_full_pipe_drops_and_counts(void **state)
 {
-    char text[TEXT_SIZE];
-    int fds[2], after;
+    int after;
     unsigned written = 0;
 
     (void)state;
-    open_pipe(fds);
     assert_return_code(fcntl(fds[1], F_SETPIPE_SZ, 4096), errno);
-    begin(fds[1], LOG_INFO);
+    begin(LOG_INFO);
     assert_false(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK);
     errno = EDOM;
     for (unsigned i = 0; i < 200; i++)
         journal_log(LOG_INFO, NULL, "line %u of those that nobody reads for now", i);
     after = errno;
-    take(fds[0], text);
+    take(fds[0]);
     for (const char *at = text; (at = strchr(at, '\n')); at++)
         written++;
     assert_in_range(written, 10, 199);
     assert_int_equal(text[strlen(text) - 1], '\n');
     journal_log(LOG_INFO, NULL, "the next");
-    take(fds[0], text);
+    take(fds[0]);
     {
         char expected[128];
 
         snprintf(expected, sizeof(expected),
                  "Z warning: %u log lines were dropped.*Z info: the next\n$", 200 - written);
-        assert_matches(text, expected);
+        assert_text_matches(expected);
     }
-    end();
     assert_int_equal(after, EDOM);
-    close(fds[0]);
-    close(fds[1]);
-}
-
-static int listen_journal(void)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    assert_return_code(fd, errno);
-    assert_return_code(bind(fd, (struct sockaddr *)&address, sizeof(address)), errno);
-    return fd;
-}
-
-static void begin_as_service(int stderr_fd)
-{
-    struct stat st;
-    char stream[64];
-
-    assert_return_code(fstat(stderr_fd, &st), errno);
-    snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
-             (unsigned long long)st.st_ino);
-    setenv("JOURNAL_STREAM", stream, 1);
-    begin(stderr_fd, LOG_INFO);
 }
 
 static void test_entries_with_fields(void **state)
@@ -181,117 +173,83 @@ static void test_entries_with_fields(void **state)
     const struct journal_field fields[] = {
         { "ROTA_JOB", "x" }, { "ROTA_FENCE", NULL }, { "ROTA_NOTE", "a\nFAKE=1" }, { NULL, NULL }
     };
-    char text[TEXT_SIZE];
-    int fds[2], log;
 
     (void)state;
-    log = listen_journal();
-    open_pipe(fds);
-    begin_as_service(fds[1]);
+    begin_as_service();
     journal_log(LOG_NOTICE, fields, "x: succeeded");
-    take(log, text);
+    take(log_fd);
     assert_string_equal(text, "MESSAGE=x: succeeded\nPRIORITY=5\nSYSLOG_IDENTIFIER=rotad\n"
                               "ROTA_JOB=x\nROTA_NOTE=a FAKE=1\n");
-    assert_int_equal(take(fds[0], text), 0);
-    end();
-    close(fds[0]);
-    close(fds[1]);
-    close(log);
-    unlink(JOURNAL_SOCKET);
+    assert_int_equal(take(fds[0]), 0);
 }
 
 static void test_another_identity(void **state)
 {
     const struct journal_field fields[] = { { "ROTA_JOB", "x" }, { NULL, NULL } };
-    char text[TEXT_SIZE];
-    int fds[2], log;
 
     (void)state;
-    log = listen_journal();
-    open_pipe(fds);
-    begin_as_service(fds[1]);
+    begin_as_service();
     errno = EDOM;
     journal_pass_on(LOG_ERR, "x", fields, "disk\nPRIORITY=0\n\nMESSAGE=full\033[2J %s");
     assert_int_equal(errno, EDOM);
-    take(log, text);
+    take(log_fd);
     assert_string_equal(text, "MESSAGE=disk\\x0aPRIORITY=0\\x0a\\x0aMESSAGE=full\\x1b[2J %s\n"
                               "PRIORITY=3\nSYSLOG_IDENTIFIER=x\nROTA_JOB=x\n");
     journal_pass_on(LOG_DEBUG, "x", fields, "not wanted");
-    assert_int_equal(take(log, text), 0);
+    assert_int_equal(take(log_fd), 0);
     setenv("JOURNAL_STREAM", "1:1", 1);
     journal_init(LOG_INFO);
     journal_pass_on(LOG_NOTICE, "x", fields, "a line");
-    take(fds[0], text);
-    assert_matches(text, "^[^ ]*Z notice: x\\| a line\n$");
-    end();
-    close(fds[0]);
-    close(fds[1]);
-    close(log);
-    unlink(JOURNAL_SOCKET);
+    take(fds[0]);
+    assert_text_matches("^[^ ]*Z notice: x\\| a line\n$");
 }
 
 /* A child whose stderr was redirected still has the variable. */
 static void test_another_stream_gets_lines(void **state)
 {
-    char text[TEXT_SIZE];
-    int fds[2], log;
-
     (void)state;
-    log = listen_journal();
-    open_pipe(fds);
     setenv("JOURNAL_STREAM", "1:1", 1);
-    begin(fds[1], LOG_INFO);
+    begin(LOG_INFO);
     journal_log(LOG_INFO, NULL, "here");
-    take(fds[0], text);
-    assert_matches(text, "Z info: here\n$");
-    end();
-    close(fds[0]);
-    close(fds[1]);
-    close(log);
-    unlink(JOURNAL_SOCKET);
+    take(fds[0]);
+    assert_text_matches("Z info: here\n$");
 }
 
 /* Would hang here for ever if a journald that does not read made it wait. */
 static void test_a_full_or_restarted_journal(void **state)
 {
-    char text[TEXT_SIZE];
-    int fds[2], log, entries = 0;
+    int entries = 0;
 
     (void)state;
-    log = listen_journal();
-    open_pipe(fds);
-    begin_as_service(fds[1]);
+    begin_as_service();
     for (int i = 0; i < 2000; i++)
         journal_log(LOG_INFO, NULL, "entry %d", i);
-    while (take(log, text) > 0)
+    while (take(log_fd) > 0)
         entries++;
     assert_in_range(entries, 1, 1999);
-    close(log);
+    close(log_fd);
     unlink(JOURNAL_SOCKET);
     journal_log(LOG_INFO, NULL, "nobody is there");
-    log = listen_journal();
+    listen_journal();
     journal_log(LOG_INFO, NULL, "back");
-    take(log, text);
-    assert_matches(text, "^MESSAGE=[0-9]+ log lines were dropped");
-    take(log, text);
-    assert_matches(text, "^MESSAGE=back\n");
-    end();
-    close(fds[0]);
-    close(fds[1]);
-    close(log);
-    unlink(JOURNAL_SOCKET);
+    take(log_fd);
+    assert_text_matches("^MESSAGE=[0-9]+ log lines were dropped");
+    take(log_fd);
+    assert_text_matches("^MESSAGE=back\n");
 }
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_line_on_a_pipe),
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_a_full_pipe_drops_and_counts),
-        cmocka_unit_test(test_entries_with_fields),
-        cmocka_unit_test(test_another_identity),
-        cmocka_unit_test(test_another_stream_gets_lines),
-        cmocka_unit_test(test_a_full_or_restarted_journal),
+        TEST(test_a_line_on_a_pipe),
+        TEST(test_levels),
+        TEST(test_a_full_pipe_drops_and_counts),
+        TEST(test_entries_with_fields),
+        TEST(test_another_identity),
+        TEST(test_another_stream_gets_lines),
+        TEST(test_a_full_or_restarted_journal),
     };
 
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 #include "base/trust.h"
+#include "support/folder.h"
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
@@ -84,14 +84,6 @@ static int set_up(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static int tear_down(void **state)
 {
     struct place *p = *state;
@@ -101,7 +93,7 @@ static int tear_down(void **state)
         kill(p->swapper, SIGKILL);
         waitpid(p->swapper, NULL, 0);
     }
-    error = nftw(p->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    error = folder_remove(p->folder);
     free(p);
     return error;
 }
