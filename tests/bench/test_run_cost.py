@@ -2,7 +2,6 @@
 """What a run of a trivial plugin costs: its processes against one bare program that loads it, with Redis and without,
 and the memory of guard and worker. Both in turns, on one machine at one time: the ratios are what counts. The bounds
 are for those of the least values, since whatever else the machine does only adds."""
-import os
 import pathlib
 import socket
 import statistics
@@ -128,23 +127,16 @@ def test_a_whole_run_against_its_floor(trivial):
     assert least < WHOLE_RATIO_MAX
 
 
-def rollup_kib(pid, row):
-    rows = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return int(next(line.split()[1] for line in rows if line.startswith(row)))
-
-
 @pytest.mark.parametrize("renewed", [False, True], ids=["short", "renewed"])
 def test_guard_and_worker_are_small(folder, renewed):
     """What both have dirtied before the fork is still shared: counted once it belongs to the two as well."""
     plugin = h.compile_plugin(folder, HERE / "trivial.c", "waits", ["WAITS"])
-    for path in (h.GUARD, plugin):  # what was just built may still wait to be written, and would count as dirty
-        with open(path, "rb") as file:
-            os.fsync(file.fileno())
+    h.written_back(h.GUARD, plugin)
     with Guard() as guard:
         guard.start(plugin, deadline_in_ms=10000 if renewed else None).ready()
         pids = guard.process.pid, guard.worker
-        private = [rollup_kib(pid, "Private_Dirty:") for pid in pids]
-        shared = max(rollup_kib(pid, "Shared_Dirty:") for pid in pids)
+        private = [h.dirty_kib(pid) for pid in pids]
+        shared = max(h.dirty_kib(pid, "Shared") for pid in pids)
         guard.send(h.STOP, reason=0)
         guard.ended()
     print(f"KiB dirty: guard {private[0]}, worker {private[1]}, of both {shared}")

@@ -2,7 +2,6 @@
 """1,000 jobs in 20 files: READY at once, the probes after it, no CPU while idle, under 1 KiB a job. And what TLS costs."""
 import collections
 import contextlib
-import os
 import pathlib
 import shutil
 import ssl
@@ -11,7 +10,7 @@ import time
 import pytest
 
 from fleet import ROTAD, SANITIZED, Fleet, children_of, conf_text, wait_for
-from guard_harness import EXEC, Guard
+from guard_harness import EXEC, Guard, dirty_kib, written_back
 from notify import NotifySocket
 from redis_server import RedisServer
 from tls import Authority, TlsServer, redis_by_tls
@@ -74,20 +73,9 @@ def a_fleet(server):
         server.close()
 
 
-def dirty_kib(pid):
-    rows = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return int(next(row.split()[1] for row in rows if row.startswith("Private_Dirty:")))
-
-
 def cpu_ticks(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
-
-
-def written_back(path):
-    """What was just built may still wait to be written, and would count as dirty."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
 
 
 def settled(fleet, notify, guards, device, count):
