@@ -41,7 +41,7 @@ static bool slot_is_free(const struct job *j)
 static void leave_for_newer(struct job *j, struct boot now)
 {
     job_aim_at(j, job_latest_due(j, now));
-    job_happen(j, JOB_EVENT_SETTLE, now);
+    job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
 }
 
 /* A question that is not out yet is taken back where this device is not one of those that ask for

@@ -12,7 +12,7 @@ struct report;
 
 /* Why a run is asked to stop from outside of it. */
 enum stop_reason {
-    STOP_FOR_SERVICE = 1, /* rotad stops, or the job was removed: the turn is declined */
+    STOP_FOR_SERVICE = 1, /* rotad stops, or is drained: the turn is declined */
     STOP_FOR_TAKEN = 2    /* the store says that the lease is another's: lost */
 } __attribute__((packed));
 

@@ -115,6 +115,25 @@ static void test_leave_then_refused(void **state)
     bench_done(&b);
 }
 
+/* Not sent again, and a newer turn falls due, which this device would not ask for. */
+static void test_leave_before_a_newer_turn(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_to_question(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    bench_no_answer(&b);
+    job_leave(&b.job, b.now, true);
+    assert_int_equal(b.job.state, JOB_ASKING);
+    b.fake.fleet.size = 1000000;
+    bench_to_tick(&b);
+    assert_int_equal(b.job.state, JOB_OFF);
+    bench_done(&b);
+}
+
 static void test_leave_while_watching(void **state)
 {
     struct job_spec spec = bench_short_spec();
@@ -221,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_leave_no_clock_and_no_slot),
         cmocka_unit_test(test_leave_while_asking),
         cmocka_unit_test(test_leave_then_refused),
+        cmocka_unit_test(test_leave_before_a_newer_turn),
         cmocka_unit_test(test_leave_while_watching),
         cmocka_unit_test(test_leave_a_run),
         cmocka_unit_test(test_drain),
