@@ -189,24 +189,6 @@ void address_read(struct reading *r, const struct schema_key *k, const config_se
     }
 }
 
-bool address_is_set(const void *dest)
-{
-    return ((const struct redis_config *)dest)->address_count > 0;
-}
-
-void address_print(const struct schema_key *k, const void *dest, FILE *out)
-{
-    const struct redis_config *redis = dest;
-
-    (void)k;
-    fputs("[ ", out);
-    for (size_t i = 0; i < redis->address_count; i++) {
-        fputs(i > 0 ? ", " : "", out);
-        value_print_text(redis->addresses[i].text, out);
-    }
-    fputs(" ]", out);
-}
-
 bool address_equal(const void *a, const void *b, size_t size)
 {
     const struct redis_config *x = a, *y = b;

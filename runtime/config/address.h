@@ -8,8 +8,6 @@
 
 void address_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                   void *dest);
-bool address_is_set(const void *dest);
-void address_print(const struct schema_key *k, const void *dest, FILE *out);
 bool address_equal(const void *a, const void *b, size_t size);
 void address_free(void *dest);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 #include "config/config.h"
-#include "config/group.h"
+#include "config/value_print.h"
 #include <errno.h>
 #include <string.h>
 
@@ -17,9 +17,9 @@ static void print_invalid(const struct job_config *job, FILE *out)
 static void print_job(const struct job_config *job, FILE *out)
 {
     fprintf(out, "  %s = {\n", job->name);
-    group_print(schema_group(SCHEMA_JOB), job, "    ", out);
+    value_print_group(schema_group(SCHEMA_JOB), job, "    ", out);
     fputs("    limits = {\n", out);
-    group_print(schema_group(SCHEMA_LIMITS), &job->setup->limits, "      ", out);
+    value_print_group(schema_group(SCHEMA_LIMITS), &job->setup->limits, "      ", out);
     fputs("    };\n  };\n", out);
 }
 
@@ -31,7 +31,7 @@ static void print_top(const struct config *c, FILE *out)
 
     if (c->device_file || c->device_open)
         shown.device = NULL;
-    group_print(schema_group(SCHEMA_TOP), &shown, "", out);
+    value_print_group(schema_group(SCHEMA_TOP), &shown, "", out);
     if (c->device_open && c->device_written) {
         fputs("device = ", out);
         value_print_text(c->device_written, out);
@@ -43,7 +43,7 @@ int config_print(const struct config *c, FILE *out)
 {
     print_top(c, out);
     fputs("redis = {\n", out);
-    group_print(schema_group(SCHEMA_REDIS), &c->redis, "  ", out);
+    value_print_group(schema_group(SCHEMA_REDIS), &c->redis, "  ", out);
     fputs("};\njobs = {\n", out);
     for (size_t i = 0; i < c->job_count; i++) {
         if (c->jobs[i].invalid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/units.h"
 #include "config/config.h"
-#include "config/schema.h"
+#include "config/renamed.h"
 #include <errno.h>
 #include <stdbool.h>
 
@@ -45,6 +45,8 @@ static const char head[] =
     "rotad from starting.\n"
     ".B rotad \\-\\-check\n"
     "reports every mistake, and shows when each job is due.\n"
+    "A key that gets another name is read by its old one too, in that minor release and the next;\n"
+    "each use of it is a warning.\n"
     ".PP\n"
     "A reload (SIGHUP) takes over changed jobs, and all keys but those that are marked with "
     "\\(lqtakes a\n"
@@ -182,8 +184,21 @@ static void put_default(const struct schema_key *k, FILE *out)
     }
 }
 
-static void put_key(const struct schema_key *k, bool needs_restart, FILE *out)
+static void put_old_name(const struct schema_group *g, const struct schema_key *k, FILE *out)
 {
+    for (const struct renamed_key *row = renamed_keys; row->old; row++)
+        if (schema_group(row->group) == g && strcmp(row->name, schema_name(k)) == 0) {
+            fprintf(out, "\n.br\nBefore rota %d.%d this was called ", row->major, row->minor);
+            put_text(row->old, out);
+            fprintf(out, ", which works up to rota %d.%d.", row->major, renamed_last_minor(row));
+        }
+}
+
+static void put_key(const struct schema_group *g, const struct schema_key *k, FILE *out)
+{
+    bool of_job = g == schema_group(SCHEMA_JOB) || g == schema_group(SCHEMA_LIMITS);
+    bool needs_restart = !of_job && !(k->flags & SCHEMA_LIVE);
+
     fputs(".TP\n.B ", out);
     put_text(schema_name(k), out);
     fputs("\n", out);
@@ -195,6 +210,7 @@ static void put_key(const struct schema_key *k, bool needs_restart, FILE *out)
         put_default(k, out);
         fputs(needs_restart ? "; takes a restart)" : ")", out);
     }
+    put_old_name(g, k, out);
     fputs("\n", out);
 }
 
@@ -204,8 +220,7 @@ static void put_group(const char *title, enum schema_group_id id, FILE *out)
 
     fprintf(out, ".SH %s\n", title);
     for (size_t i = 0; i < g->count; i++)
-        put_key(&g->keys[i],
-                id != SCHEMA_JOB && id != SCHEMA_LIMITS && !(g->keys[i].flags & SCHEMA_LIVE), out);
+        put_key(g, &g->keys[i], out);
 }
 
 int config_write_manual(FILE *out)

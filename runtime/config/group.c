@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/group.h"
+#include "config/renamed.h"
 #include <string.h>
 
 void group_defaults(struct reading *r, const struct schema_group *g, void *base)
@@ -40,6 +41,28 @@ static void note_unknown(struct reading *r, const struct schema_group *g, const 
         reading_problem(r, PROBLEM_ERROR, parse_line(s), "unknown key '%s%.80s'", g->prefix, name);
 }
 
+/* The key whose old name `e` in the group `s` has, which is noted; NULL: it has none. */
+static const struct schema_key *find_renamed(struct reading *r, const struct schema_group *g,
+                                             const config_setting_t *s, const config_setting_t *e)
+{
+    const struct renamed_key *row = renamed_find(g, config_setting_name(e));
+    const struct schema_key *k;
+
+    if (!row)
+        return NULL;
+    k = schema_find(g, row->name);
+    if (config_setting_get_member(s, row->name))
+        reading_problem(r, PROBLEM_ERROR, parse_line(e),
+                        "%s%s is the old name of %s, which is written too; remove %s", g->prefix,
+                        row->old, k->path, row->old);
+    else
+        reading_problem(r, PROBLEM_WARNING, parse_line(e),
+                        "%s%s is the old name of %s, and works up to rota %d.%d; write %s",
+                        g->prefix, row->old, k->path, row->major, renamed_last_minor(row),
+                        row->name);
+    return k;
+}
+
 void group_note_missing(struct reading *r, const struct schema_key *k, int line)
 {
     char example[VALUE_EXAMPLE_SIZE];
@@ -57,6 +80,8 @@ void group_read(struct reading *r, const struct schema_group *g, const config_se
         const config_setting_t *e = config_setting_get_elem(s, (unsigned)i);
         const struct schema_key *k = schema_find(g, config_setting_name(e));
 
+        if (!k)
+            k = find_renamed(r, g, s, e);
         if (!k) {
             note_unknown(r, g, e);
             continue;
@@ -82,19 +107,6 @@ int group_chosen_line(const struct schema_group *g, const struct group_lines *li
     const struct schema_key *k = schema_find(g, name);
 
     return value_is_default(k, base) ? 0 : lines->line[k - g->keys];
-}
-
-void group_print(const struct schema_group *g, const void *base, const char *indent, FILE *out)
-{
-    for (size_t i = 0; i < g->count; i++) {
-        const struct schema_key *k = &g->keys[i];
-
-        if (!value_is_set(k, base))
-            continue;
-        fprintf(out, "%s%s = ", indent, schema_name(k));
-        value_print(k, base, out);
-        fputs(";\n", out);
-    }
 }
 
 const struct schema_key *group_difference(const struct schema_group *g, const void *a,

@@ -12,7 +12,8 @@ struct group_lines {
 
 void group_defaults(struct reading *r, const struct schema_group *g, void *base);
 /* Reads all settings of `s`. Notes unknown keys, values that are wrong, and required keys that are
- * missing. Keys of type SCHEMA_GROUP get their line only. */
+ * missing. Keys of type SCHEMA_GROUP get their line only. An old name counts as the key's
+ * (renamed.h), with a warning; beside the new one it is a mistake. */
 void group_read(struct reading *r, const struct schema_group *g, const config_setting_t *s,
                 void *base, struct group_lines *ret_lines);
 int group_line(const struct schema_group *g, const struct group_lines *lines, const char *name);
@@ -21,8 +22,6 @@ int group_line(const struct schema_group *g, const struct group_lines *lines, co
 int group_chosen_line(const struct schema_group *g, const struct group_lines *lines,
                       const char *name, const void *base);
 void group_note_missing(struct reading *r, const struct schema_key *k, int line);
-/* "name = value;" a line, each behind `indent`. */
-void group_print(const struct schema_group *g, const void *base, const char *indent, FILE *out);
 /* The first key that differs, leaving out those with any of `but_flags`; NULL where none does. */
 const struct schema_key *group_difference(const struct schema_group *g, const void *a,
                                           const void *b, unsigned but_flags);

@@ -109,27 +109,6 @@ void list_read(struct reading *r, const struct schema_key *k, const config_setti
     }
 }
 
-bool list_is_set(const void *dest)
-{
-    char *const *texts = *(char **const *)dest;
-
-    return texts && texts[0];
-}
-
-void list_print(const struct schema_key *k, const void *dest, FILE *out)
-{
-    char *const *texts = *(char **const *)dest;
-
-    fputs("[ ", out);
-    if (!texts)
-        value_print_text(k->def, out);
-    for (; texts && *texts; texts++) {
-        value_print_text(*texts, out);
-        fputs(texts[1] ? ", " : "", out);
-    }
-    fputs(" ]", out);
-}
-
 bool list_equal(const void *a, const void *b, size_t size)
 {
     char *const *x = *(char **const *)a, *const *y = *(char **const *)b;

@@ -8,8 +8,6 @@
 
 void list_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                void *dest);
-bool list_is_set(const void *dest);
-void list_print(const struct schema_key *k, const void *dest, FILE *out);
 bool list_equal(const void *a, const void *b, size_t size);
 void list_free(void *dest);
 #endif

@@ -203,41 +203,6 @@ void params_read(struct reading *r, const struct schema_key *k, const config_set
     free(entries);
 }
 
-bool params_is_set(const void *dest)
-{
-    return ((const struct job_config *)dest)->param_count > 0;
-}
-
-static void print_param(const struct param_value *v, FILE *out)
-{
-    if (v->kind == PARAM_TEXT)
-        value_print_text(v->text, out);
-    else if (v->kind != PARAM_LIST)
-        fputs(v->text, out);
-    else {
-        fputs("[ ", out);
-        for (uint32_t i = 0; i < v->count; i++) {
-            fputs(i > 0 ? ", " : "", out);
-            value_print_text(v->items[i], out);
-        }
-        fputs(" ]", out);
-    }
-}
-
-void params_print(const struct schema_key *k, const void *dest, FILE *out)
-{
-    const struct job_config *job = dest;
-
-    (void)k;
-    fputs("{\n", out);
-    for (uint32_t i = 0; i < job->param_count; i++) {
-        fprintf(out, "      %s = ", job->params[i].name);
-        print_param(&job->params[i], out);
-        fputs(";\n", out);
-    }
-    fputs("    }", out);
-}
-
 static bool param_equal(const struct param_value *a, const struct param_value *b)
 {
     if (strcmp(a->name, b->name) != 0 || a->kind != b->kind || a->count != b->count)

@@ -13,8 +13,6 @@
 
 void params_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                  void *dest);
-bool params_is_set(const void *dest);
-void params_print(const struct schema_key *k, const void *dest, FILE *out);
 bool params_equal(const void *a, const void *b, size_t size);
 void params_free(void *dest);
 #endif

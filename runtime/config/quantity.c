@@ -82,17 +82,6 @@ void quantity_read(struct reading *r, const struct schema_key *k, const config_s
         note(r, k, s, error);
 }
 
-void quantity_print(const struct schema_key *k, const void *dest, FILE *out)
-{
-    int64_t value = *(const int64_t *)dest;
-    char buf[UNITS_SIZE];
-
-    if (value == 0 && (k->flags & SCHEMA_AUTO))
-        fputs("\"auto\"", out);
-    else
-        fprintf(out, "\"%s\"", measure_of(k)->write(value, buf, sizeof(buf)));
-}
-
 int64_t quantity_default(const struct schema_key *k)
 {
     int64_t value = 0;

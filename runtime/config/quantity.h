@@ -8,7 +8,6 @@
 
 void quantity_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                    void *dest);
-void quantity_print(const struct schema_key *k, const void *dest, FILE *out);
 /* A default of the schema; "auto" is 0. */
 int64_t quantity_default(const struct schema_key *k);
 #endif

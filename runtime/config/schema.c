@@ -297,8 +297,10 @@ static const struct schema_key job_keys[] = {
       DEST(job_config, spec.require_fence) },
     { JOB("attempts"), SCHEMA_INTEGER, .min = 1, .max = 100, .def = "3",
       .help = MANUAL("Tries of one turn, in the whole fleet; with scope = \"device\" or lock = "
-                     "\"none\" on this device. After a turn that was given up, each later one "
-                     "gets one try, until one succeeds; with scope = \"device\" it gets all."),
+                     "\"none\" on this device. With 1, what was started is never started again, "
+                     "also where rotad stops or is drained. After a turn that was given up, each "
+                     "later one gets one try, until one succeeds; with scope = \"device\" it gets "
+                     "all."),
       DEST(job_config, spec.attempts) },
     { JOB("retry_delay"), SCHEMA_DURATION, .min = 0, .max = DAY_MS, .def = "1m",
       .help = MANUAL("After failed, crashed, overrun or lost, before the next try of that turn."),

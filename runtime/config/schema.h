@@ -84,7 +84,7 @@ static inline const char *schema_name(const struct schema_key *k)
 }
 
 const struct schema_group *schema_group(enum schema_group_id id);
-/* NULL where there is none. */
+/* NULL where there is none. An old name (renamed.h) is none. */
 const struct schema_key *schema_find(const struct schema_group *g, const char *name);
 /* The known key that `name` is a slip of, or NULL. */
 const struct schema_key *schema_nearest(const struct schema_group *g, const char *name);

@@ -81,6 +81,10 @@ int secret_read(const char *root, const char *from, char **ret_secret, char why[
     (void)prctl(PR_SET_DUMPABLE, 0);
     r = trust_read(path, &(struct trust_rule){ root, BYTES_MAX, reader }, &text, why);
     free(path);
+    if (r == -ENOENT && reader == TRUST_CREDENTIAL)
+        text_copy(why, TRUST_WHY_SIZE,
+                  "systemd gave none by this name when the unit started; write the file that its "
+                  "LoadCredential= reads, then restart rotad");
     if (r >= 0)
         r = check_line(&text, why);
     if (r >= 0) {

@@ -14,13 +14,11 @@
 struct value_type {
     void (*read)(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                  void *dest);
-    bool (*is_set)(const void *dest);
-    void (*print)(const struct schema_key *k, const void *dest, FILE *out);
     bool (*equal)(const void *a, const void *b, size_t size);
     void (*free)(void *dest);
 };
 
-static const void *at_const(const struct schema_key *k, const void *base)
+const void *value_at_const(const struct schema_key *k, const void *base)
 {
     if (k->flags & SCHEMA_SETUP)
         base = ((const struct job_config *)base)->setup;
@@ -29,7 +27,7 @@ static const void *at_const(const struct schema_key *k, const void *base)
 
 void *value_at(const struct schema_key *k, void *base)
 {
-    return (void *)(uintptr_t)at_const(k, base);
+    return (void *)(uintptr_t)value_at_const(k, base);
 }
 
 static void put_number(void *dest, size_t size, int64_t value)
@@ -216,13 +214,6 @@ static void read_boolean(struct reading *r, const struct schema_key *k, const co
                         parse_quote(s, quoted, sizeof(quoted)));
 }
 
-static bool text_is_set(const void *dest)
-{
-    const char *text = *(char *const *)dest;
-
-    return text && text[0] != '\0';
-}
-
 static bool texts_equal(const void *a, const void *b, size_t size)
 {
     (void)size;
@@ -240,62 +231,16 @@ static bool number_equal(const void *a, const void *b, size_t size)
     return get_number(a, size) == get_number(b, size);
 }
 
-static void print_quoted(const char *text, bool template, FILE *out)
-{
-    fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            fprintf(out, "\\%c", *p);
-        else if (*p == '%' && template)
-            fputs("%%", out);
-        else if (*p < 0x20 || *p == 0x7f)
-            fprintf(out, "\\x%02x", *p);
-        else
-            fputc(*p, out);
-    }
-    fputc('"', out);
-}
-
-void value_print_text(const char *text, FILE *out)
-{
-    print_quoted(text, false, out);
-}
-
-static void print_text(const struct schema_key *k, const void *dest, FILE *out)
-{
-    print_quoted(*(char *const *)dest, k->flags & SCHEMA_TEMPLATE, out);
-}
-
-static void print_choice(const struct schema_key *k, const void *dest, FILE *out)
-{
-    int length = 0;
-    const char *choice =
-        schema_choice(k->choices, (int)(get_number(dest, k->size) - k->min), &length);
-
-    fprintf(out, "\"%.*s\"", length, choice ? choice : "");
-}
-
-static void print_integer(const struct schema_key *k, const void *dest, FILE *out)
-{
-    fprintf(out, "%lld", (long long)get_number(dest, k->size));
-}
-
-static void print_boolean(const struct schema_key *k, const void *dest, FILE *out)
-{
-    fputs(get_number(dest, k->size) ? "true" : "false", out);
-}
-
 static const struct value_type types[SCHEMA_TYPE_COUNT] = {
-    [SCHEMA_TEXT] = { read_text, text_is_set, print_text, texts_equal, text_free },
-    [SCHEMA_CHOICE] = { read_choice, NULL, print_choice, number_equal, NULL },
-    [SCHEMA_DURATION] = { quantity_read, NULL, quantity_print, number_equal, NULL },
-    [SCHEMA_SIZE] = { quantity_read, NULL, quantity_print, number_equal, NULL },
-    [SCHEMA_INTEGER] = { read_integer, NULL, print_integer, number_equal, NULL },
-    [SCHEMA_BOOLEAN] = { read_boolean, NULL, print_boolean, number_equal, NULL },
-    [SCHEMA_LIST] = { list_read, list_is_set, list_print, list_equal, list_free },
-    [SCHEMA_ADDRESSES] = { address_read, address_is_set, address_print, address_equal,
-                           address_free },
-    [SCHEMA_PARAMS] = { params_read, params_is_set, params_print, params_equal, params_free },
+    [SCHEMA_TEXT] = { read_text, texts_equal, text_free },
+    [SCHEMA_CHOICE] = { read_choice, number_equal, NULL },
+    [SCHEMA_DURATION] = { quantity_read, number_equal, NULL },
+    [SCHEMA_SIZE] = { quantity_read, number_equal, NULL },
+    [SCHEMA_INTEGER] = { read_integer, number_equal, NULL },
+    [SCHEMA_BOOLEAN] = { read_boolean, number_equal, NULL },
+    [SCHEMA_LIST] = { list_read, list_equal, list_free },
+    [SCHEMA_ADDRESSES] = { address_read, address_equal, address_free },
+    [SCHEMA_PARAMS] = { params_read, params_equal, params_free },
 };
 
 void value_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
@@ -330,35 +275,20 @@ void value_default(struct reading *r, const struct schema_key *k, void *base)
         put_number(value_at(k, base), k->size, default_number(k));
 }
 
+int64_t value_number(const struct schema_key *k, const void *base)
+{
+    return get_number(value_at_const(k, base), k->size);
+}
+
 bool value_is_default(const struct schema_key *k, const void *base)
 {
-    return get_number(at_const(k, base), k->size) == default_number(k);
-}
-
-/* A number that stands for none: 0, or, where 0 means something, one below it. */
-static bool is_none(const struct schema_key *k, const void *base)
-{
-    return ((k->flags & SCHEMA_ZERO_IS_NONE) && get_number(at_const(k, base), k->size) == 0) ||
-           (k->type == SCHEMA_SIZE && get_number(at_const(k, base), k->size) < 0);
-}
-
-bool value_is_set(const struct schema_key *k, const void *base)
-{
-    if (k->type == SCHEMA_GROUP || is_none(k, base))
-        return false;
-    if (k->type == SCHEMA_LIST && k->def)
-        return true;
-    return !types[k->type].is_set || types[k->type].is_set(at_const(k, base));
-}
-
-void value_print(const struct schema_key *k, const void *base, FILE *out)
-{
-    types[k->type].print(k, at_const(k, base), out);
+    return value_number(k, base) == default_number(k);
 }
 
 bool value_equal(const struct schema_key *k, const void *a, const void *b)
 {
-    return k->type == SCHEMA_GROUP || types[k->type].equal(at_const(k, a), at_const(k, b), k->size);
+    return k->type == SCHEMA_GROUP ||
+           types[k->type].equal(value_at_const(k, a), value_at_const(k, b), k->size);
 }
 
 void value_free(const struct schema_key *k, void *base)

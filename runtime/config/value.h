@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * config/value.h: one key's value: read, default, print, compare and free, each by the schema's
+ * config/value.h: one key's value: read, default, compare and free, each by the schema's
  * type. `base` is the struct that the key's group describes. */
 #ifndef ROTA_CONFIG_VALUE_H
 #define ROTA_CONFIG_VALUE_H
@@ -8,6 +8,9 @@
 
 /* Where the value is kept. */
 void *value_at(const struct schema_key *k, void *base);
+const void *value_at_const(const struct schema_key *k, const void *base);
+/* Of the types whose value is a number. */
+int64_t value_number(const struct schema_key *k, const void *base);
 /* Reads the setting into base, or notes what is wrong with it and leaves what was there. */
 void value_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                 void *base);
@@ -15,15 +18,9 @@ void value_read(struct reading *r, const struct schema_key *k, const config_sett
 void value_default(struct reading *r, const struct schema_key *k, void *base);
 /* A number's: it is the schema's default. */
 bool value_is_default(const struct schema_key *k, const void *base);
-/* False: there is nothing to print. */
-bool value_is_set(const struct schema_key *k, const void *base);
-/* As a conf file holds it. */
-void value_print(const struct schema_key *k, const void *base, FILE *out);
 bool value_equal(const struct schema_key *k, const void *a, const void *b);
 void value_free(const struct schema_key *k, void *base);
 
-/* A text in quotes that libconfig reads back to the same bytes. */
-void value_print_text(const char *text, FILE *out);
 /* "name = "example"" for messages. Returns buf. */
 char *value_example(const struct schema_key *k, char *buf, size_t size);
 #define VALUE_EXAMPLE_SIZE 128

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rotad.conf(5), made from the table of keys. */
 #include "config/config.h"
-#include "config/schema.h"
+#include "config/renamed.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -81,11 +81,42 @@ static void test_destinations_have_the_width_of_their_type(void **state)
     }
 }
 
+static bool is_over(const struct renamed_key *row)
+{
+    int major, minor;
+
+    assert_int_equal(sscanf(ROTA_VERSION, "%d.%d", &major, &minor), 2);
+    return major > row->major || (major == row->major && minor > renamed_last_minor(row));
+}
+
+/* A row that is over fails here: it and the old name go with that release. */
+static void test_renamed_keys_are_there_and_not_yet_over(void **state)
+{
+    (void)state;
+    for (const struct renamed_key *row = renamed_keys; row->old; row++) {
+        const struct schema_group *g = schema_group(row->group);
+        const struct schema_key *k = schema_find(g, row->name);
+
+        if (!k || k->type == SCHEMA_GROUP || strcmp(k->path, "requires") == 0)
+            fail_msg("%s is no key of a value in its group", row->name);
+        if (schema_find(g, row->old))
+            fail_msg("%s is a key today", row->old);
+        if (is_over(row))
+            fail_msg("%s was a name up to rota %d.%d", row->old, row->major,
+                     renamed_last_minor(row));
+        for (const struct renamed_key *other = row + 1; other->old; other++)
+            if (other->group == row->group &&
+                (strcmp(other->old, row->old) == 0 || strcmp(other->name, row->name) == 0))
+                fail_msg("%s has two rows", row->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_manual_names_every_key),
         cmocka_unit_test(test_every_key_has_its_sentence),
+        cmocka_unit_test(test_renamed_keys_are_there_and_not_yet_over),
         cmocka_unit_test(test_destinations_have_the_width_of_their_type),
     };
 

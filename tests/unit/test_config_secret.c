@@ -80,7 +80,9 @@ static void test_credential(void **state)
     expect(*state, "credential:redis", READABLE);
     set_mode(*state, "given/redis", 0440);
     expect(*state, "credential:redis", "");
-    expect(*state, "credential:other", "it cannot be read: No such file or directory");
+    expect(*state, "credential:other",
+           "systemd gave none by this name when the unit started; write the file that its "
+           "LoadCredential= reads, then restart rotad");
     unsetenv(CREDENTIALS);
 }
 

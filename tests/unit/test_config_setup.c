@@ -41,9 +41,10 @@ static struct config *load_here(const struct place *p, const char *keys, bool fo
     char text[2048];
     struct config *c;
 
-    assert_in_range(snprintf(text, sizeof(text),
-                             "store = \"local\"; jobs = {\n a = { " HERE "\n%s }; };", keys),
-                    1, sizeof(text) - 1);
+    assert_in_range(
+        snprintf(text, sizeof(text),
+                 "store = \"local\"; device = \"d\"; jobs = {\n a = { " HERE "\n%s }; };", keys),
+        1, sizeof(text) - 1);
     place_write(p, "rotad.conf", text);
     assert_int_equal(config_load(&source, &c), 0);
     return c;
