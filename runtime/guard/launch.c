@@ -3,14 +3,13 @@
 #include "base/fault_point.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "base/user.h"
 #include "guard/cgroup.h"
 #include "guard/clock.h"
+#include "guard/rights.h"
 #include "guard/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <rota/plugin.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -116,14 +115,9 @@ static pid_t fork_worker(const struct message_start *start, const struct trust_p
 /* What could not be found again, or killed, is not started. */
 static int check_end(const struct message_start *start, const char **ret_why)
 {
-    const struct message_setup *setup = &start->setup;
+    int r = rights_check_kill(&start->setup, ret_why);
 
-    if (setup->switch_user && setup->uid != geteuid() && !user_has_right(CAP_KILL)) {
-        *ret_why = "rotad may not kill what another user runs; give it the ambient capability "
-                   "CAP_KILL";
-        return -EPERM;
-    }
-    return tree_check(start->purpose == ROTA_FOR_TRY, ret_why);
+    return r < 0 ? r : tree_check(start->purpose == ROTA_FOR_TRY, ret_why);
 }
 
 int launch_worker(const struct message_start *start, const struct trust_place *plugin,

@@ -2,6 +2,7 @@
 #include "guard/probe.h"
 #include "guard/probe_answer.h"
 #include "guard/probe_file.h"
+#include "guard/rights.h"
 #include "guard/run.h"
 #include "guard/sandbox.h"
 
@@ -61,13 +62,15 @@ static int send_answer(void)
 static int answer_next(void)
 {
     struct message_probe question;
+    const char *why = NULL; /* no run of the job could be started */
     uint32_t index;
     int r = receive_question(&question);
 
     if (r < 0)
         return r == -EAGAIN ? 0 : r;
     index = question.index;
-    if (!probe_file_is_of(&probe.file, &question)) {
+    if (rights_check_kill(&question.setup, &why) == 0 &&
+        !probe_file_is_of(&probe.file, &question)) {
         probe_file_done(&probe.file);
         r = probe_file_init(&probe.file, &probe.question, false, CONTROL_SOCKET);
     }
@@ -75,7 +78,10 @@ static int answer_next(void)
     message_free_setup(&question.setup);
     if (r < 0)
         return r;
-    probe_file_ask(&probe.file, &probe.question, index, &probe.answer);
+    if (why)
+        probe_answer_error(&probe.answer, index, "%s", why);
+    else
+        probe_file_ask(&probe.file, &probe.question, index, &probe.answer);
     return send_answer();
 }
 

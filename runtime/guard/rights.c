@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard/rights.h"
 #include "base/cleanup.h"
+#include "base/user.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -21,6 +22,14 @@
 struct ruleset {
     uint64_t handled_files, handled_network, scoped;
 };
+
+int rights_check_kill(const struct message_setup *setup, const char **ret_why)
+{
+    if (!setup->switch_user || setup->uid == geteuid() || user_has_right(CAP_KILL))
+        return 0;
+    *ret_why = "rotad may not kill what another user runs; give it the ambient capability CAP_KILL";
+    return -EPERM;
+}
 
 int rights_drop(void)
 {

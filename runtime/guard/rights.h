@@ -5,6 +5,9 @@
 #define ROTA_GUARD_RIGHTS_H
 #include "ipc/messages.h"
 
+/* Whether this process may kill what will run as the setup's user. 0; else -EPERM and what is
+ * wrong, for people. */
+int rights_check_kill(const struct message_setup *setup, const char **ret_why);
 /* Becomes the setup's user, with its groups and no other, for good. 0 or -errno. */
 int rights_switch_user(const struct message_setup *setup);
 /* Gives up every capability: a change from one user to another that are both not root keeps them.

@@ -56,6 +56,17 @@ def test_who_may_not_kill_it_does_not_start_it(place):
                                "capability CAP_KILL")
 
 
+def test_who_may_not_kill_it_says_so_before(place):
+    """At rotad's start, at a reload and to --check; of a job of its own user there is nothing to say."""
+    rights = "-all,+setuid,+setgid"
+    with Guard("--probe", prefix=[*AS_OTHER, f"--inh-caps={rights}", f"--ambient-caps={rights}"],
+               program=place.guard) as guard:
+        answer = guard.probe(place.behave, {"as": "answer"}, **AS_STRANGER)
+        assert (answer["loaded"], [text for _, text in answer["errors"]]) == (
+            0, ["rotad may not kill what another user runs; give it the ambient capability CAP_KILL"])
+        assert guard.probe(place.behave, {"as": "answer"}, index=1)["loaded"] == 1
+
+
 def test_a_plugin_is_tried_by_hand(place):
     """By its author, who sees processes of his own."""
     out = subprocess.run([*mounted("hidepid=invisible"), *AS_OTHER, place.guard, "--try", place.behave, "as=answer"],
