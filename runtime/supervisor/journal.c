@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/journal.h"
 
+#include "base/limiter.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "supervisor/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -38,6 +42,17 @@ static struct {
     bool line_is_socket;
     unsigned long dropped;
 } journal = { .level = LOG_INFO, .journal_fd = -1, .line_fd = STDERR_FILENO };
+
+/* The last line of an account that was held back. */
+struct held {
+    int what;
+    const char *job; /* behind the text; NULL: of none */
+    char text[];
+};
+
+/* Apart, since all of it is zero at first, which takes no room in the program's file. */
+static struct limiter limiter;
+static struct held *last_held[LIMITER_ACCOUNTS]; /* of each account, where memory was not short */
 
 /* $JOURNAL_STREAM is "device:inode" of the stream that the service manager gave us; a child
  * whose stderr was redirected still has the variable, so the descriptor decides. */
@@ -112,9 +127,9 @@ void journal_set_level(int level)
     journal.level = level;
 }
 
-bool journal_wants(int level)
+bool journal_wants(int what)
 {
-    return level <= journal.level;
+    return MESSAGE_LEVEL(what) <= journal.level;
 }
 
 struct entry {
@@ -124,7 +139,7 @@ struct entry {
 
 /* What goes out in one piece. */
 struct message {
-    int level;
+    int what;
     const char *identity; /* NULL: rotad itself */
     const struct journal_field *fields;
     const char *text; /* escaped */
@@ -149,12 +164,17 @@ static void entry_put(struct entry *e, const char *name, const char *value)
 static int send_entry(const struct message *m)
 {
     struct entry e = { .length = 0 };
-    char priority[] = { (char)('0' + m->level), '\0' };
+    char priority[] = { (char)('0' + MESSAGE_LEVEL(m->what)), '\0' };
+    char id[sizeof MESSAGE_FAMILY + 2];
     ssize_t n;
 
     entry_put(&e, "MESSAGE", m->text);
     entry_put(&e, "PRIORITY", priority);
     entry_put(&e, "SYSLOG_IDENTIFIER", m->identity ? m->identity : "rotad");
+    if (MESSAGE_NUMBER(m->what)) {
+        text_format(id, sizeof id, MESSAGE_FAMILY "%02x", MESSAGE_NUMBER(m->what));
+        entry_put(&e, "MESSAGE_ID", id);
+    }
     for (int i = 0; m->fields && m->fields[i].name && i < JOURNAL_FIELDS_MAX; i++)
         if (m->fields[i].value)
             entry_put(&e, m->fields[i].name, m->fields[i].value);
@@ -224,8 +244,8 @@ static int write_line(const struct message *m)
         return -EOVERFLOW;
     at = strftime(line, sizeof(line), "%Y-%m-%dT%H:%M:%S", &utc);
     n = snprintf(line + at, sizeof(line) - at, ".%03ldZ %s: %s%s%s\n", now.tv_nsec / 1000000,
-                 level_name(m->level), m->identity ? m->identity : "", m->identity ? "| " : "",
-                 m->text);
+                 level_name(MESSAGE_LEVEL(m->what)), m->identity ? m->identity : "",
+                 m->identity ? "| " : "", m->text);
     return write_bytes(line, at + (size_t)n);
 }
 
@@ -240,7 +260,7 @@ static bool say_dropped(void)
 
     text_format(text, sizeof(text), "%lu log line%s dropped, because nobody read them",
                 journal.dropped, journal.dropped == 1 ? " was" : "s were");
-    if (put(&(struct message){ .level = LOG_WARNING, .text = text }) < 0)
+    if (put(&(struct message){ .what = LOG_WARNING | MESSAGE_LINES_DROPPED, .text = text }) < 0)
         return false;
     journal.dropped = 0;
     return true;
@@ -256,19 +276,126 @@ static void log_message(struct message *m)
         journal.dropped++;
 }
 
-void journal_log(int level, const struct journal_field *fields, const char *format, ...)
+/* A job's kinds differ in their last eight bits alone. */
+#define JOB_MASK (~UINT64_C(0xff))
+
+/* FNV-1a: names of jobs are nobody's attack. */
+static uint64_t kind_of(int what, const char *job)
+{
+    uint32_t hash = UINT32_C(2166136261);
+
+    for (; job && *job; job++)
+        hash = (hash ^ (unsigned char)*job) * UINT32_C(16777619);
+    return (uint64_t)hash << 8 | MESSAGE_TOPIC(what);
+}
+
+static const char *job_of(const struct journal_field *fields)
+{
+    for (; fields && fields->name; fields++)
+        if (strcmp(fields->name, "ROTA_JOB") == 0)
+            return fields->value;
+    return NULL;
+}
+
+static void keep(struct held **at, const struct message *m, const char *job)
+{
+    size_t size = strlen(m->text) + 1, job_size = job ? strlen(job) + 1 : 0;
+    struct held *held = malloc(sizeof *held + size + job_size);
+
+    if (!held)
+        return; /* the one before stands for it */
+    held->what = m->what;
+    memcpy(held->text, m->text, size);
+    held->job = job ? memcpy(held->text + size, job, job_size) : NULL;
+    free(*at);
+    *at = held;
+}
+
+static void tell(struct limiter_account *a, struct boot now)
+{
+    struct held **at = &last_held[a - limiter.accounts], *held = *at;
+    char text[JOURNAL_TEXT_SIZE], during[UNITS_SIZE];
+
+    if (held) {
+        text_format(text, sizeof text, "%s (the last of %" PRIu32 " more of these within %s)",
+                    held->text, a->held,
+                    units_say_duration(boot_between(a->since, now), during, sizeof during));
+        log_message(&(struct message){
+            .what = held->what,
+            .fields = (struct journal_field[]){ { "ROTA_JOB", held->job }, { NULL, NULL } },
+            .text = text });
+    }
+    free(held);
+    *at = NULL;
+    limiter_told(a, now);
+}
+
+static void tell_kind(uint64_t mask, uint64_t kind, struct boot by)
+{
+    struct limiter_account *a;
+
+    while ((a = limiter_next(&limiter, mask, kind, by)))
+        tell(a, clock_boot());
+}
+
+/* What is over, or the job's success, is said behind what was held back of it. */
+static bool hold_back(const struct message *m, int64_t *ret_silence_ms)
+{
+    const char *job = job_of(m->fields);
+    uint64_t kind = kind_of(m->what, m->what & MESSAGE_SHARED ? NULL : job);
+    struct limiter_account *a = NULL;
+
+    if (m->what & MESSAGE_LIMITED)
+        a = limiter_ask(&limiter, kind, m->what & MESSAGE_OVER, clock_boot(), ret_silence_ms);
+    if (a)
+        keep(&last_held[a - limiter.accounts], m, job);
+    else if (m->what & MESSAGE_OVER)
+        tell_kind(UINT64_MAX, kind, BOOT_NEVER);
+    else if (m->what & MESSAGE_WELL)
+        tell_kind(JOB_MASK, kind & JOB_MASK, BOOT_NEVER);
+    return a != NULL;
+}
+
+struct boot journal_due(void)
+{
+    return limiter_due(&limiter);
+}
+
+void journal_tell_held(bool all)
+{
+    tell_kind(0, 0, all ? BOOT_NEVER : clock_boot());
+}
+
+/* So that nobody takes the silence that follows for health. */
+static void add_silence(char text[JOURNAL_TEXT_SIZE], int64_t silence_ms)
+{
+    size_t length = strlen(text);
+    char during[UNITS_SIZE];
+
+    text_format(text + length, JOURNAL_TEXT_SIZE - length,
+                " (more like it are only counted, for up to %s)",
+                units_say_duration(silence_ms, during, sizeof during));
+}
+
+void journal_log(int what, const struct journal_field *fields, const char *format, ...)
 {
     char raw[JOURNAL_TEXT_SIZE];
+    struct message m = { .what = what, .fields = fields, .text = raw };
+    int64_t silence_ms = 0;
     int saved = errno;
     va_list args;
 
-    if (!journal_wants(level))
+    if (!journal_wants(what))
         return;
     va_start(args, format);
     /* clang-tidy 14 overlooks this va_start. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
-    log_message(&(struct message){ .level = level, .fields = fields, .text = raw });
+    if (!hold_back(&m, &silence_ms)) {
+        if (silence_ms > 0)
+            add_silence(raw, silence_ms);
+        log_message(&m);
+    }
     errno = saved;
 }
 
@@ -280,6 +407,6 @@ void journal_pass_on(int level, const char *identity, const struct journal_field
     if (!journal_wants(level))
         return;
     log_message(
-        &(struct message){ .level = level, .identity = identity, .fields = fields, .text = text });
+        &(struct message){ .what = level, .identity = identity, .fields = fields, .text = text });
     errno = saved;
 }

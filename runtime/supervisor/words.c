@@ -52,7 +52,7 @@ static const struct journal_field *fields_of(const struct job *job, const char *
     memcpy(t->fields,
            (struct journal_field[8]){
                { "ROTA_JOB", job->spec->name },
-               { "ROTA_TURN", t->turn },
+               { "ROTA_TURN", job->turn.ms > 0 ? t->turn : NULL },
                { "ROTA_FENCE", job->lease.fence ? t->fence : NULL },
                { "ROTA_ATTEMPT", job->lease.attempt ? t->attempt : NULL },
                { "ROTA_OUTCOME", outcome },
@@ -61,21 +61,37 @@ static const struct journal_field *fields_of(const struct job *job, const char *
     return t->fields;
 }
 
-void words_say(const struct words_context *c, int level, const char *format, ...)
+__attribute__((format(printf, 4, 0))) static void say_with_fields(const struct job *job, int what,
+                                                                  const char *outcome,
+                                                                  const char *format, va_list args)
 {
-    bool ended = c->report->kind == REPORT_ENDED;
     char text[JOURNAL_TEXT_SIZE];
     struct field_texts texts;
+
+    if (!journal_wants(what))
+        return;
+    vsnprintf(text, sizeof text, format, args);
+    journal_log(what, job ? fields_of(job, outcome, &texts) : NULL, "%s: %s",
+                job ? job->spec->name : "the fleet", text);
+}
+
+void words_about(const struct job *job, int what, const char *format, ...)
+{
     va_list args;
 
-    if (!journal_wants(level))
-        return;
     va_start(args, format);
-    /* clang-tidy 14 overlooks this va_start. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
-    vsnprintf(text, sizeof text, format, args);
+    say_with_fields(job, what, NULL, format, args);
     va_end(args);
-    journal_log(level, fields_of(c->job, ended ? outcome_name(c->report->outcome) : NULL, &texts),
-                "%s: %s", c->job->spec->name, text);
+}
+
+void words_say(const struct words_context *c, int what, const char *format, ...)
+{
+    bool ended = c->report->kind == REPORT_ENDED;
+    va_list args;
+
+    va_start(args, format);
+    say_with_fields(c->job, what, ended ? outcome_name(c->report->outcome) : NULL, format, args);
+    va_end(args);
 }
 
 #define ATTEMPT(c) (c)->job->lease.attempt, (c)->job->spec->attempts
@@ -97,12 +113,12 @@ static void say_takeover(const struct words_context *c)
     char silent[UNITS_SIZE];
 
     if (c->job->spec->timing.renew_ms <= 0) {
-        words_say(c, LOG_NOTICE,
+        words_say(c, LOG_NOTICE | MESSAGE_TAKEN_OVER,
                   "taken over from %s, whose lease has run out; attempt %" PRIu32 " of %" PRIu32,
                   c->device, ATTEMPT(c));
         return;
     }
-    words_say(c, LOG_NOTICE,
+    words_say(c, LOG_NOTICE | MESSAGE_TAKEN_OVER,
               "taken over from %s, which stopped renewing %s ago; attempt %" PRIu32 " of %" PRIu32,
               c->device, units_say_duration(c->report->silent_ms, silent, sizeof silent),
               ATTEMPT(c));
@@ -110,7 +126,7 @@ static void say_takeover(const struct words_context *c)
 
 static void say_alone(const struct words_context *c)
 {
-    words_say(c, LOG_NOTICE,
+    words_say(c, LOG_NOTICE | MESSAGE_ALONE,
               "Redis cannot be reached, and the turn of %s is run all the same (if_unreachable)",
               c->turn);
 }
@@ -137,8 +153,9 @@ static void say_lost(const struct words_context *c)
         text_format(then, sizeof then, "%s from %s on",
                     is_shared_out(c) ? "another device may run it" : "it may run here again",
                     words_instant(expiry, words_now(c), free_at, sizeof free_at));
-    words_say(c, LOG_ERR, "stopped after %s, because the %s could not be renewed for %s; %s",
-              c->ran, lock_word(c), units_say_duration(since, silent, sizeof silent), then);
+    words_say(c, LOG_ERR | MESSAGE_RUN_LOST,
+              "stopped after %s, because the %s could not be renewed for %s; %s", c->ran,
+              lock_word(c), units_say_duration(since, silent, sizeof silent), then);
 }
 
 static void say_overrun(const struct words_context *c)
@@ -154,26 +171,26 @@ static void say_overrun(const struct words_context *c)
     } else if (t->max_runtime_ms > 0) {
         since = "it reported no progress for";
     }
-    words_say(c, LOG_ERR,
+    words_say(c, LOG_ERR | MESSAGE_RUN_OVERRUN,
               "overrun: stopped after %s, since %s %s; turn of %s, attempt %" PRIu32 " of %" PRIu32
               "%s",
               c->ran, since, units_say_duration(limit_ms, limit, sizeof limit), c->turn, ATTEMPT(c),
               c->meanwhile);
 }
 
-static int ended_level(enum outcome o)
-{
-    switch (o) {
-    case OUTCOME_SUCCEEDED:
-    case OUTCOME_NOTHING:
-    case OUTCOME_STOPPED:
-        return LOG_INFO;
-    case OUTCOME_DECLINED:
-        return LOG_NOTICE;
-    default:
-        return LOG_WARNING;
-    }
-}
+static const int ends[OUTCOME_COUNT] = {
+    [OUTCOME_SUCCEEDED] = LOG_INFO | MESSAGE_RUN_DONE,
+    [OUTCOME_NOTHING] = LOG_INFO | MESSAGE_RUN_DONE,
+    [OUTCOME_FAILED] = LOG_WARNING | MESSAGE_RUN_FAILED,
+    [OUTCOME_REFUSED] = LOG_WARNING | MESSAGE_RUN_REFUSED,
+    [OUTCOME_DECLINED] = LOG_NOTICE | MESSAGE_RUN_DECLINED,
+    [OUTCOME_STOPPED] = LOG_INFO | MESSAGE_RUN_DONE,
+    [OUTCOME_CRASHED] = LOG_WARNING | MESSAGE_RUN_CRASHED,
+    [OUTCOME_OVERRUN] = LOG_ERR | MESSAGE_RUN_OVERRUN,
+    [OUTCOME_LOST] = LOG_WARNING | MESSAGE_RUN_LOST,
+    [OUTCOME_UNSTARTED] = LOG_WARNING | MESSAGE_RUN_UNSTARTED,
+    [OUTCOME_VANISHED] = LOG_WARNING, /* Redis's word, no run's */
+};
 
 /* "nothing" is the plugin's word for the log's "had nothing to do". */
 static const char *ended_words(enum outcome o)
@@ -192,9 +209,8 @@ static void say_ended(const struct words_context *c)
     else if (o == OUTCOME_OVERRUN)
         say_overrun(c);
     else
-        words_say(c, ended_level(o),
-                  "%s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32 "%s", ended_words(o),
-                  outcome_settles(o) ? "in" : "after", c->ran,
+        words_say(c, ends[o], "%s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32 "%s",
+                  ended_words(o), outcome_settles(o) ? "in" : "after", c->ran,
                   c->text[0] && !outcome_settles(o) ? ": " : "", outcome_settles(o) ? "" : c->text,
                   c->turn, ATTEMPT(c), c->meanwhile);
 }
@@ -214,12 +230,14 @@ static void say_given_up(const struct words_context *c)
         text_format(tries, sizeof tries, "attempt %" PRIu32 " of %" PRIu32, ATTEMPT(c));
     words_instant(next, words_now(c), until, sizeof until);
     if (refused)
-        words_say(c, LOG_ERR, "given up until %s, since trying again cannot help%s", until, last);
+        words_say(c, LOG_ERR | MESSAGE_GIVEN_UP,
+                  "given up until %s, since trying again cannot help%s", until, last);
     else if (mine)
-        words_say(c, LOG_ERR, "given up until %s after %s; last: %s%s", until, tries,
-                  outcome_name(c->report->outcome), last);
+        words_say(c, LOG_ERR | MESSAGE_GIVEN_UP, "given up until %s after %s; last: %s%s", until,
+                  tries, outcome_name(c->report->outcome), last);
     else
-        words_say(c, LOG_ERR, "given up until %s, since its attempts are used up", until);
+        words_say(c, LOG_ERR | MESSAGE_GIVEN_UP,
+                  "given up until %s, since its attempts are used up", until);
 }
 
 static void say_passed(const struct words_context *c)
@@ -243,7 +261,7 @@ static void say_too_late(const struct words_context *c)
     char allowed[UNITS_SIZE];
 
     /* A turn that was never asked for here may well be done: no news at each start. */
-    words_say(c, c->report->asked ? LOG_WARNING : LOG_DEBUG,
+    words_say(c, c->report->asked ? LOG_WARNING | MESSAGE_TOO_LATE : LOG_DEBUG,
               "the turn of %s is more than catch_up (%s) late and is left out%s", c->turn,
               units_write_duration(c->job->spec->catch_up_ms, allowed, sizeof allowed),
               c->report->waited ? ": no slot was free (max_running)" : "");
@@ -251,13 +269,14 @@ static void say_too_late(const struct words_context *c)
 
 static void say_spare(const struct words_context *c)
 {
-    words_say(c, LOG_NOTICE, "the turn of %s came too late to be wanted; given back", c->turn);
+    words_say(c, LOG_NOTICE | MESSAGE_TOO_LATE,
+              "the turn of %s came too late to be wanted; given back", c->turn);
 }
 
 static void say_taken(const struct words_context *c)
 {
-    words_say(c, LOG_ERR, "the %s is no longer this device's (now: %s); the run is stopped",
-              lock_word(c),
+    words_say(c, LOG_ERR | MESSAGE_LOCK_TAKEN,
+              "the %s is no longer this device's (now: %s); the run is stopped", lock_word(c),
               c->device[0] ? c->device
               : c->text[0] ? c->text
                            : "nobody's");
@@ -273,14 +292,14 @@ static void say_renewed(const struct words_context *c)
 
 static void say_regained(const struct words_context *c)
 {
-    words_say(c, LOG_WARNING,
+    words_say(c, LOG_WARNING | MESSAGE_LOCK_REGAINED,
               "its %s was gone from Redis, nobody had taken it, and it is taken back",
               lock_word(c));
 }
 
 static void say_stuck(const struct words_context *c)
 {
-    words_say(c, LOG_ERR,
+    words_say(c, LOG_ERR | MESSAGE_STUCK,
               "something that it started cannot be killed; its %s is left to expire, and it is not "
               "started here until that is gone",
               lock_word(c));
@@ -288,19 +307,20 @@ static void say_stuck(const struct words_context *c)
 
 static void say_unstuck(const struct words_context *c)
 {
-    words_say(c, LOG_NOTICE, "the last process of its stuck run is gone");
+    words_say(c, LOG_NOTICE | MESSAGE_UNSTUCK, "the last process of its stuck run is gone");
 }
 
 static void say_stillborn(const struct words_context *c)
 {
-    words_say(c, LOG_ERR, "rota-guard could not be started: %s; the turn of %s is %s",
+    words_say(c, LOG_ERR | MESSAGE_RUN_UNSTARTED,
+              "rota-guard could not be started: %s; the turn of %s is %s",
               strerror(-c->report->error), c->turn,
               is_shared_out(c) ? "left to other devices" : "not run here");
 }
 
 static void say_illegal(const struct words_context *c)
 {
-    words_say(c, LOG_ERR, "a bug in rotad: event %s in state %s; nothing was changed",
+    words_say(c, LOG_ERR | MESSAGE_BUG, "a bug in rotad: event %s in state %s; nothing was changed",
               c->report->text ? c->report->text : "?", job_state_name(c->report->from));
 }
 
@@ -356,29 +376,19 @@ void words_report(const struct job *job, const struct report *r, struct boot now
 const char *words_end_detail(const struct run_end *end)
 {
     if (job_outcome(end) == OUTCOME_DECLINED && end->stop == RUN_STOPPED_ORDERED)
-        return "rotad stops, or the job was removed";
+        return "rotad stops, or is drained";
     return end->detail;
-}
-
-static void warn(const struct job *job, const char *sentence)
-{
-    struct field_texts texts;
-
-    journal_log(LOG_WARNING, fields_of(job, NULL, &texts), "%s: %s", job->spec->name, sentence);
 }
 
 void words_unapplied(const struct job *job, const char *sentence)
 {
-    warn(job, sentence);
+    words_about(job, LOG_WARNING | MESSAGE_UNAPPLIED, "%s", sentence);
 }
 
 void words_outlived(const struct job *job, uint32_t processes)
 {
-    char text[64];
-
-    text_format(text, sizeof text, "processes that outlived its run and were killed: %" PRIu32,
-                processes);
-    warn(job, text);
+    words_about(job, LOG_WARNING | MESSAGE_OUTLIVED,
+                "processes that outlived its run and were killed: %" PRIu32, processes);
 }
 
 void words_output(const struct job *job, int level, const char *text)

@@ -18,6 +18,10 @@ void words_twin(const char *device);
 /* Why a run ended, for Redis and for people: what it said itself, unless it only ended because it
  * was told to. Of end->detail, or a constant. */
 const char *words_end_detail(const struct run_end *end);
+/* One entry with the job's fields, and its name before the sentence. NULL: the fleet's, without
+ * fields. what: as for journal_log(). */
+__attribute__((format(printf, 3, 4))) void words_about(const struct job *job, int what,
+                                                       const char *format, ...);
 /* What of the job's settings its run does without. */
 void words_unapplied(const struct job *job, const char *sentence);
 /* So many processes went on when its run had ended by itself. */

@@ -13,7 +13,7 @@ void words_clock_jump(int64_t moved_ms, bool own)
     char by[UNITS_SIZE];
 
     units_say_duration(moved_ms < 0 ? -moved_ms : moved_ms, by, sizeof by);
-    journal_log(LOG_WARNING, NULL, "%s clock went %s by %s at once",
+    journal_log(LOG_WARNING | MESSAGE_CLOCK_JUMP, NULL, "%s clock went %s by %s at once",
                 own ? "this device's" : "the fleet's (Redis's)", moved_ms < 0 ? "back" : "forward",
                 by);
 }
@@ -42,10 +42,12 @@ void words_clock_news(const struct device_clock *c, enum device_clock_news news,
     char doubt[DOUBT_SIZE], after[UNITS_SIZE], day[DAY_SIZE];
 
     if (news == DEVICE_CLOCK_DOUBTED)
-        journal_log(LOG_WARNING, NULL, "%s; %s", words_clock_doubt(c, doubt, sizeof doubt),
+        journal_log(LOG_WARNING | MESSAGE_CLOCK_DOUBTED, NULL, "%s; %s",
+                    words_clock_doubt(c, doubt, sizeof doubt),
                     c->known ? "jobs go on by the time from before" : "jobs wait until it is set");
     else if (news == DEVICE_CLOCK_BELIEVED)
-        journal_log(LOG_NOTICE, NULL, "this device's clock can be used after %s: it says %s",
+        journal_log(LOG_NOTICE | MESSAGE_CLOCK_BELIEVED, NULL,
+                    "this device's clock can be used after %s: it says %s",
                     units_say_duration(boot_between(c->since, now), after, sizeof after),
                     day_of(device_clock_at(c, now), day));
 }

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "supervisor/journal.h"
+#include "supervisor/words.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,62 +21,67 @@ static const char *const verbs[STORE_VERB_COUNT] = {
     [STORE_RESUME] = "resume",
 };
 
-static int level_of(enum fault fault)
-{
-    return fault == FAULT_STORAGE || fault == FAULT_OPERATOR ? LOG_ERR : LOG_WARNING;
-}
-
-static const char *name_of(const struct job *job)
-{
-    return job ? job->spec->name : "the fleet";
-}
+static const int begins[FAULT_COUNT] = {
+    [FAULT_LINK] = LOG_WARNING | MESSAGE_REDIS_BUSY,
+    [FAULT_ALIEN] = LOG_WARNING | MESSAGE_REDIS_BUSY,
+    [FAULT_BUSY] = LOG_WARNING | MESSAGE_REDIS_BUSY,
+    [FAULT_STORAGE] = LOG_ERR | MESSAGE_REDIS_FULL,
+    [FAULT_REPLICA] = LOG_WARNING | MESSAGE_REDIS_REPLICA,
+    [FAULT_CLOCK] = LOG_WARNING | MESSAGE_REDIS_BUSY,
+    [FAULT_OPERATOR] = LOG_ERR | MESSAGE_REDIS_SETTING,
+    [FAULT_UNKNOWN] = LOG_WARNING | MESSAGE_REDIS_ODD,
+    [FAULT_OURS] = LOG_WARNING | MESSAGE_REDIS_ODD,
+};
 
 static void say_repeat(const struct job *job, const struct report *r, const char *why)
 {
-    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
-                                      { NULL, NULL } };
-
     if (job)
-        journal_log(LOG_DEBUG, fields,
-                    "%s: Redis (%s): %s; faults of this kind (%s) so far: %" PRIu64, name_of(job),
+        words_about(job, LOG_DEBUG, "Redis (%s): %s; faults of this kind (%s) so far: %" PRIu64,
                     verbs[r->verb], why, fault_name(r->fault), job->fleet->faults[r->fault]);
     else
-        journal_log(LOG_DEBUG, NULL, "%s: %s (%s)", name_of(job), why, fault_name(r->fault));
+        words_about(NULL, LOG_DEBUG, "%s (%s)", why, fault_name(r->fault));
 }
 
 void words_fault_forget(struct words_fault *slot)
 {
-    free(slot->text);
-    slot->text = NULL;
+    free(slot->said);
+    slot->said = NULL;
+}
+
+/* Where memory is short, it is said again. */
+static void remember(struct words_fault *slot, int what, const char *why)
+{
+    size_t size = strlen(why) + 1;
+
+    words_fault_forget(slot);
+    slot->said = malloc(sizeof *slot->said + size);
+    if (!slot->said)
+        return;
+    slot->said->what = what;
+    memcpy(slot->said->text, why, size);
 }
 
 static void say_fault(const struct job *job, const struct report *r, struct words_fault *slot)
 {
-    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
-                                      { NULL, NULL } };
     char why[REDIS_FAULT_REASON_SIZE];
 
     text_copy(why, sizeof why, r->text ? r->text : "the answer came too late to be used");
     /* Where a connection was lost, its own line says so for all jobs, and why. */
-    if (r->no_answer || (slot->text && text_equal(slot->text, why))) {
+    if (r->no_answer || (slot->said && text_equal(slot->said->text, why))) {
         say_repeat(job, r, why);
         return;
     }
-    words_fault_forget(slot);
-    slot->text = strdup(why); /* where memory is short, it is said again */
-    journal_log(level_of(r->fault), fields, "%s: Redis (%s): %s; it is tried again", name_of(job),
-                verbs[r->verb], why);
+    remember(slot, begins[r->fault], why);
+    words_about(job, begins[r->fault], "Redis (%s): %s; it is tried again", verbs[r->verb], why);
 }
 
 static void say_over(const struct job *job, struct words_fault *own, struct words_fault *shared)
 {
-    struct journal_field fields[] = { { "ROTA_JOB", job ? job->spec->name : NULL },
-                                      { NULL, NULL } };
-
-    if (own->text && own != shared)
-        journal_log(LOG_NOTICE, fields, "%s: Redis answers it again", name_of(job));
-    if (shared->text)
-        journal_log(LOG_NOTICE, NULL, "Redis answers again; it was: %s", shared->text);
+    if (own->said && own != shared)
+        words_about(job, LOG_NOTICE | MESSAGE_END_OF(own->said->what), "Redis answers it again");
+    if (shared->said)
+        journal_log(LOG_NOTICE | MESSAGE_END_OF(shared->said->what), NULL,
+                    "Redis answers again; it was: %s", shared->said->text);
     words_fault_forget(own);
     words_fault_forget(shared);
 }
@@ -102,12 +108,12 @@ static void say_link_up(struct words_fault_link *w, const char *endpoint, uint64
         return;
     units_say_duration(boot_between(w->since, now), after, sizeof after);
     if (missed > w->missed_before)
-        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; %" PRIu64 " turn%s missed",
-                    endpoint, after, missed - w->missed_before,
-                    missed - w->missed_before == 1 ? " was" : "s were");
+        journal_log(LOG_NOTICE | MESSAGE_REDIS_BACK, NULL,
+                    "%s answers again after %s; %" PRIu64 " turn%s missed", endpoint, after,
+                    missed - w->missed_before, missed - w->missed_before == 1 ? " was" : "s were");
     else
-        journal_log(LOG_NOTICE, NULL, "%s answers again after %s; no turn was missed", endpoint,
-                    after);
+        journal_log(LOG_NOTICE | MESSAGE_REDIS_BACK, NULL,
+                    "%s answers again after %s; no turn was missed", endpoint, after);
 }
 
 /* An outage may show itself differently at each server and each try: a kind of fault is said once.
@@ -123,11 +129,13 @@ static void say_link_down(struct words_fault_link *w, const struct redis_link_ch
         journal_log(LOG_DEBUG, NULL, "%s: still the same (%s); next try within %s",
                     change->endpoint, w->text, next);
     else if (lost)
-        journal_log(LOG_ERR, NULL, "%s does not answer (%s); jobs wait; next try within %s",
-                    change->endpoint, w->text, next);
+        journal_log(LOG_ERR | MESSAGE_REDIS_AWAY, NULL,
+                    "%s does not answer (%s); jobs wait; next try within %s", change->endpoint,
+                    w->text, next);
     else
-        journal_log(LOG_ERR, NULL, "%s cannot be used: %s; jobs wait; next try within %s",
-                    change->endpoint, w->text, next);
+        journal_log(LOG_ERR | MESSAGE_REDIS_UNUSABLE, NULL,
+                    "%s cannot be used: %s; jobs wait; next try within %s", change->endpoint,
+                    w->text, next);
     w->said |= bit;
 }
 

@@ -2,16 +2,22 @@
  * supervisor/words_fault.h: the sentences about Redis's faults, and about the connection.
  *
  * The same fault is said once, when it begins, and once more when it is over; its repeats are debug
- * lines. */
+ * lines. Where faults come and go, journal.c limits both lines together. */
 #ifndef ROTA_SUPERVISOR_WORDS_FAULT_H
 #define ROTA_SUPERVISOR_WORDS_FAULT_H
 #include "core/report.h"
 #include "redis/fault.h"
 #include "redis/store.h"
 
-/* What was said. Embedded in its owner, zeroed. */
+struct words_fault_said {
+    int what;    /* as journal_log() has it */
+    char text[]; /* the reason */
+};
+
+/* What was said. Embedded in its owner, zeroed; one pointer, since a thousand jobs have one each.
+ */
 struct words_fault {
-    char *text; /* NULL: nothing that is not over */
+    struct words_fault_said *said; /* NULL: nothing that is not over */
 };
 
 struct words_fault_link {

@@ -15,7 +15,7 @@ void words_fleet_brake(const struct words_context *c)
 {
     uint32_t failures = c->job->spec->stop_after_failures;
 
-    words_say(c, LOG_ERR,
+    words_say(c, LOG_ERR | MESSAGE_BRAKE,
               "paused in the whole fleet after %" PRIu32
               " failure%s in a row; rotad(8) says how it is resumed",
               failures, failures == 1 ? "" : "s");
@@ -29,7 +29,7 @@ void words_fleet_paused(const struct words_context *c)
     if (c->report->silent_ms >= 0)
         text_format(until, sizeof until, " until %s",
                     words_instant(wall_add(now, c->report->silent_ms), now, end, sizeof end));
-    words_say(c, LOG_NOTICE, "paused in the whole fleet%s, by %s", until, c->text);
+    words_say(c, LOG_NOTICE | MESSAGE_PAUSED, "paused in the whole fleet%s, by %s", until, c->text);
 }
 
 void words_fleet_blocked(const struct words_context *c)
@@ -39,7 +39,7 @@ void words_fleet_blocked(const struct words_context *c)
     char key[WORDS_FOREIGN_SIZE];
 
     words_say(
-        c, LOG_WARNING,
+        c, LOG_WARNING | MESSAGE_LOCK_BLOCKED,
         "its lock in Redis (%s%s%s) has no expiry, so no device has set it; it waits until that is "
         "gone. Its value: %s",
         spec->lock_key ? "" : "PREFIX{", text_escape(key, sizeof key, lock, strlen(lock)),
@@ -48,7 +48,7 @@ void words_fleet_blocked(const struct words_context *c)
 
 void words_fleet_resumed(const struct words_context *c)
 {
-    words_say(c, LOG_NOTICE, "not paused any more");
+    words_say(c, LOG_NOTICE | MESSAGE_RESUMED, "not paused any more");
 }
 
 void words_fleet_first_sight(const struct words_context *c)
@@ -56,13 +56,13 @@ void words_fleet_first_sight(const struct words_context *c)
     char wait[UNITS_SIZE];
 
     if (c->report->silent_ms > 0)
-        words_say(c, LOG_INFO,
+        words_say(c, LOG_INFO | MESSAGE_FIRST_SIGHT,
                   "there is no record of it by this schedule; its turn of %s waits %s for a holder "
                   "that may still run",
                   c->turn, units_say_duration(c->report->silent_ms, wait, sizeof wait));
     else
         words_say(
-            c, LOG_INFO,
+            c, LOG_INFO | MESSAGE_FIRST_SIGHT,
             "there is no record of it by this schedule, so its past turn of %s is not run; it "
             "waits for its next one",
             c->turn);
@@ -70,7 +70,7 @@ void words_fleet_first_sight(const struct words_context *c)
 
 void words_fleet_void(const struct words_context *c)
 {
-    words_say(c, LOG_WARNING,
+    words_say(c, LOG_WARNING | MESSAGE_RECORD_VOID,
               "its record lay in the future (a clock was ahead for a while) and is void; it waits "
               "for its next turn");
 }
@@ -78,7 +78,7 @@ void words_fleet_void(const struct words_context *c)
 /* Schedules are told apart by their prints: a claim holds no more of another configuration. */
 void words_fleet_mixed(const struct words_context *c)
 {
-    words_say(c, LOG_WARNING,
+    words_say(c, LOG_WARNING | MESSAGE_MIXED,
               "this device has it by configuration %s, and %s by %s; it runs by both until all "
               "devices agree",
               c->job->spec->fingerprint, c->device[0] ? c->device : "another device", c->text);
@@ -87,7 +87,7 @@ void words_fleet_mixed(const struct words_context *c)
 void words_fleet_mismatch(const struct words_context *c)
 {
     words_say(
-        c, LOG_ERR,
+        c, LOG_ERR | MESSAGE_MISMATCH,
         "not run here: this device has scope = \"%s\", and %s runs it by scope = \"%s\"; give "
         "all devices the same, or the job another name",
         c->job->spec->scope == SCOPE_DEVICE ? "device" : "fleet",
@@ -113,7 +113,7 @@ void words_fleet_apart(const struct words_context *c)
     bool aside = c->report->kind == REPORT_APART;
 
     words_say(
-        c, LOG_ERR,
+        c, LOG_ERR | MESSAGE_MISMATCH,
         "%s: this device has %s, and others have %s, so that one lock would not keep the "
         "other's runs away; give all devices the same, or the job another name%s",
         aside ? "not run here" : "run here, and not there once they know of it",
@@ -125,7 +125,7 @@ void words_fleet_apart(const struct words_context *c)
 
 void words_fleet_outdated(const struct words_context *c)
 {
-    words_say(c, LOG_NOTICE,
+    words_say(c, LOG_NOTICE | MESSAGE_OUTDATED,
               "stands aside: version %" PRIu64
               " has succeeded elsewhere, and this device has %" PRIu32
               "; give it the newer configuration",
@@ -134,7 +134,7 @@ void words_fleet_outdated(const struct words_context *c)
 
 void words_fleet_newer(const struct words_context *c)
 {
-    words_say(c, LOG_ERR,
+    words_say(c, LOG_ERR | MESSAGE_NEWER,
               "stands aside: a newer rota keeps its record in Redis (layout %" PRIu64
               "); upgrade this device",
               c->report->version);
@@ -142,7 +142,7 @@ void words_fleet_newer(const struct words_context *c)
 
 void words_twin(const char *device)
 {
-    journal_log(LOG_WARNING, NULL,
+    journal_log(LOG_WARNING | MESSAGE_TWIN, NULL,
                 "another machine of this fleet has this one's name, %s; give each its own "
                 "(device or device_file)",
                 device);

@@ -25,8 +25,8 @@ typedef void words_sentence(const struct words_context *c);
 
 /* The job's time. */
 struct wall words_now(const struct words_context *c);
-/* One entry with the job's fields, and its name before the sentence. */
-__attribute__((format(printf, 3, 4))) void words_say(const struct words_context *c, int level,
+/* words_about() the context's job; at the end of a run with the outcome. */
+__attribute__((format(printf, 3, 4))) void words_say(const struct words_context *c, int what,
                                                      const char *format, ...);
 
 /* words_fleet.c, each for the report of its name; apart for REPORT_AHEAD too. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Where rotad's sentences go, and that they never make it wait. This program is built with
  * journal.c and a JOURNAL_SOCKET in its own folder. */
+#include "base/limiter.h"
 #include "supervisor/journal.h"
 #include "unit.h"
 
@@ -238,6 +239,137 @@ static void test_a_full_or_restarted_journal(void **state)
     assert_text_matches("^MESSAGE=back\n");
 }
 
+static void test_an_entry_that_is_explained(void **state)
+{
+    (void)state;
+    begin_as_service();
+    journal_log(LOG_INFO | MESSAGE_READY, NULL, "2 jobs; ready as gate-1");
+    take(log_fd);
+    assert_string_equal(text, "MESSAGE=2 jobs; ready as gate-1\nPRIORITY=6\n"
+                              "SYSLOG_IDENTIFIER=rotad\nMESSAGE_ID=" MESSAGE_FAMILY "a0\n");
+    journal_log(LOG_DEBUG | MESSAGE_READY, NULL, "not wanted");
+    assert_int_equal(take(log_fd), 0);
+}
+
+static void say(int what, const char *job, const char *words)
+{
+    journal_log(what, (struct journal_field[]){ { "ROTA_JOB", job }, { NULL, NULL } }, "%s: %s",
+                job, words);
+}
+
+static void fail_job(const char *job, int times)
+{
+    char words[32];
+
+    for (int i = 1; i <= times; i++) {
+        snprintf(words, sizeof words, "failed, try %d", i);
+        say(LOG_WARNING | MESSAGE_RUN_FAILED, job, words);
+    }
+}
+
+static int count_of(const char *part)
+{
+    int count = 0;
+
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+/* The lines are few enough for the pipe. */
+static void test_many_like_lines_are_counted(void **state)
+{
+    (void)state;
+    begin(LOG_INFO);
+    assert_int_equal(journal_due().ms, BOOT_NEVER.ms);
+    fail_job("a", LIMITER_BURST + 5);
+    assert_in_range(journal_due().ms, 1, BOOT_NEVER.ms - 1);
+    journal_tell_held(false);
+    take(fds[0]);
+    assert_int_equal(count_of("a: failed"), LIMITER_BURST);
+    /* The last one says so, and no other. */
+    assert_int_equal(count_of("only counted"), 1);
+    assert_text_matches(
+        "try 9\n[^\n]*try 10 \\(more like it are only counted, for up to 10 min\\)\n$");
+    /* Another kind of the same job, and the same of another job. */
+    say(LOG_WARNING | MESSAGE_RUN_CRASHED, "a", "crashed");
+    fail_job("b", 1);
+    say(LOG_INFO, "a", "of no kind");
+    take(fds[0]);
+    assert_text_matches(
+        "warning: a: crashed\n.*warning: b: failed, try 1\n.*info: a: of no kind\n$");
+    /* Its success is said behind what it ends, and each time. */
+    say(LOG_INFO | MESSAGE_RUN_DONE, "b", "succeeded");
+    say(LOG_INFO | MESSAGE_RUN_DONE, "a", "succeeded");
+    say(LOG_INFO | MESSAGE_RUN_DONE, "a", "succeeded");
+    take(fds[0]);
+    assert_text_matches("^[^\n]*b: succeeded\n"
+                        "[^\n]*Z warning: a: failed, try 15 \\(the last of 5 more of these within "
+                        "[^)]*\\)\n[^\n]*a: succeeded\n[^\n]*a: succeeded\n$");
+    assert_int_equal(journal_due().ms, BOOT_NEVER.ms);
+}
+
+static void flap(int times, const char *address)
+{
+    for (int i = 0; i < times; i++) {
+        journal_log(LOG_ERR | MESSAGE_REDIS_AWAY, NULL, "%s does not answer", address);
+        journal_log(LOG_NOTICE | MESSAGE_REDIS_BACK, NULL, "%s answers again", address);
+    }
+}
+
+static void test_beginnings_and_ends_are_counted_together(void **state)
+{
+    (void)state;
+    begin(LOG_INFO);
+    flap(LIMITER_BURST + 2, "x:1");
+    take(fds[0]);
+    assert_int_equal(count_of("does not answer"), LIMITER_BURST);
+    assert_int_equal(count_of("answers again"), LIMITER_BURST);
+    journal_log(LOG_ERR | MESSAGE_REDIS_UNUSABLE, NULL, "x:1 cannot be used");
+    assert_int_equal(take(fds[0]), 0);
+    journal_tell_held(true);
+    take(fds[0]);
+    assert_text_matches("^[^\n]*error: x:1 cannot be used \\(the last of 5 more of these within "
+                        "[^)]*\\)\n$");
+    journal_log(LOG_NOTICE | MESSAGE_REDIS_BACK, NULL, "x:1 answers again");
+    take(fds[0]);
+    assert_text_matches("^[^\n]*notice: x:1 answers again\n$");
+}
+
+/* A trouble of all jobs has one account, whichever meets it. */
+static void test_what_all_jobs_share(void **state)
+{
+    char job[] = "a";
+
+    (void)state;
+    begin(LOG_INFO);
+    for (int i = 0; i < LIMITER_BURST + 3; i++, job[0]++)
+        say(LOG_ERR | MESSAGE_REDIS_FULL, job, "Redis has no memory");
+    take(fds[0]);
+    assert_int_equal(count_of("no memory"), LIMITER_BURST);
+    journal_log(LOG_NOTICE | MESSAGE_END_OF(LOG_ERR | MESSAGE_REDIS_FULL), NULL, "it has again");
+    take(fds[0]);
+    assert_text_matches("^[^\n]*error: m: Redis has no memory \\(the last of 3 [^)]*\\)\n"
+                        "[^\n]*notice: it has again\n$");
+    assert_int_equal(MESSAGE_END_OF(MESSAGE_REDIS_FULL), MESSAGE_REDIS_NOT_FULL);
+}
+
+static void test_the_count_bears_the_fields(void **state)
+{
+    (void)state;
+    begin_as_service();
+    for (int i = 0; i < LIMITER_BURST + 1; i++) {
+        say(LOG_WARNING | MESSAGE_RUN_OVERRUN, "fields", "overrun");
+        take(log_fd);
+    }
+    assert_string_equal(text, "");
+    journal_tell_held(true);
+    take(log_fd);
+    assert_text_matches("^MESSAGE=fields: overrun \\(the last of 1 more [^\n]*\nPRIORITY=4\n"
+                        "SYSLOG_IDENTIFIER=rotad\nMESSAGE_ID=" MESSAGE_FAMILY
+                        "18\nROTA_JOB=fields\n$");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all)
 
 int main(void)
@@ -250,6 +382,11 @@ int main(void)
         TEST(test_another_identity),
         TEST(test_another_stream_gets_lines),
         TEST(test_a_full_or_restarted_journal),
+        TEST(test_an_entry_that_is_explained),
+        TEST(test_many_like_lines_are_counted),
+        TEST(test_beginnings_and_ends_are_counted_together),
+        TEST(test_what_all_jobs_share),
+        TEST(test_the_count_bears_the_fields),
     };
 
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
