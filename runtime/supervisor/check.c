@@ -4,8 +4,10 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "redis/secure.h"
+#include "supervisor/check_help.h"
 #include "supervisor/check_jobs.h"
 #include "supervisor/check_online.h"
+#include "supervisor/options.h"
 #include "supervisor/probe.h"
 #include "supervisor/process.h"
 
@@ -276,7 +278,8 @@ static int try_tls(const char *root, const char *const files[3], char why[CONFIG
     return fault.file == TLS_FILE_NONE ? 3 : (int)fault.file - TLS_FILE_CA;
 }
 
-int check_main(const struct options *o)
+/* By the options' mode. */
+static int look(const struct options *o)
 {
     char root[PATH_MAX];
     struct config_source source = {
@@ -302,8 +305,21 @@ int check_main(const struct options *o)
     return r;
 }
 
+int check_main(int argc, char **argv)
+{
+    struct options options;
+    int r = options_parse(argc, argv, &options);
+
+    if (r != 0)
+        return r;
+    if (options.mode != MODE_HELP)
+        return look(&options);
+    check_help_print(stdout);
+    return 0;
+}
+
 extern const struct check_module rota_check;
 __attribute__((visibility("default"))) const struct check_module rota_check = {
-    .version = ROTA_VERSION,
+    .module = { .version = ROTA_VERSION, .layout = MODULE_LAYOUT },
     .main = check_main,
 };

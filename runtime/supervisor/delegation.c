@@ -17,6 +17,7 @@
  * process. */
 #define FOLDER_SIZE 1024
 #define CONTROLLER_SIZE 32
+#define CPU "+cpu "
 
 /* The path of this process in the one hierarchy of version 2: "0::/path". */
 static bool read_own_path(const char *file, char path[FOLDER_SIZE])
@@ -56,8 +57,7 @@ static bool is_ours(char folder[FOLDER_SIZE])
     return is_delegated(folder);
 }
 
-/* Beside the groups of version 1, where a system has both, those of version 2 are one level down.
- */
+/* Where a system has groups of version 1 too, those of version 2 are one level down. */
 static bool find_delegated(const struct delegation_source *source, char folder[FOLDER_SIZE])
 {
     static const char *const places[] = { "", "/unified" };
@@ -96,22 +96,28 @@ static int move_self(const char *folder)
     return write_file(folder, OWN_GROUP "/cgroup.procs", "0");
 }
 
-/* Enables those that there are; whether pids is among them. */
+/* Enables those that there are; whether pids is among them. By cpu the groups share the processors
+ * as equals, so that no number of processes of a job keeps rotad waiting; no limit needs it, and a
+ * kernel may refuse it where something runs in real time. */
 static int enable(const char *folder, bool *ret_pids)
 {
-    char path[FOLDER_SIZE], name[CONTROLLER_SIZE], wanted[sizeof("+memory +pids")];
+    char path[FOLDER_SIZE], name[CONTROLLER_SIZE], wanted[sizeof(CPU "+memory +pids")];
     CLEANUP_FCLOSE FILE *in = fopen(join(folder, "cgroup.controllers", path), "re");
-    bool memory = false, pids = false;
+    bool cpu = false, memory = false, pids = false;
     int r;
 
     if (!in)
         return -errno;
     while (fscanf(in, "%31s", name) == 1) {
+        cpu = cpu || strcmp(name, "cpu") == 0;
         memory = memory || strcmp(name, "memory") == 0;
         pids = pids || strcmp(name, "pids") == 0;
     }
-    text_format(wanted, sizeof(wanted), "%s%s", memory ? "+memory " : "", pids ? "+pids" : "");
+    text_format(wanted, sizeof(wanted), "%s%s%s", cpu ? CPU : "", memory ? "+memory " : "",
+                pids ? "+pids" : "");
     r = write_file(folder, "cgroup.subtree_control", wanted);
+    if (r < 0 && cpu)
+        r = write_file(folder, "cgroup.subtree_control", wanted + strlen(CPU));
     if (r == 0)
         *ret_pids = pids;
     return r;

@@ -21,8 +21,9 @@ struct delegation_source {
 };
 
 /* Takes over what is delegated: rotad moves into `_supervisor`, the controllers that there are are
- * enabled (memory, pids), and empty groups of an earlier life are removed. 0 and *ret_delegation,
- * whose folder is NULL where nothing is delegated; -errno where it could not be used. */
+ * enabled (cpu, memory, pids), and empty groups of an earlier life are removed. 0 and
+ * *ret_delegation, whose folder is NULL where nothing is delegated; -errno where it could not be
+ * used. */
 int delegation_take(const struct delegation_source *source, struct delegation *ret_delegation);
 void delegation_done(struct delegation *d);
 #endif

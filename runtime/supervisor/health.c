@@ -20,11 +20,12 @@
  * to the manager at once, and its queue is full for a moment. */
 #define AGAIN_FIRST_US ((uint64_t)100000)
 #define AGAIN_MOST_US ((uint64_t)10000000)
-/* What the service manager gives rotad over its own limit, so that the two never race. */
-#define STOP_SPARE_MS 5000
+/* What the service manager gives rotad over its own limits, so that the two never race. */
+#define SPARE_MS 5000
 
-/* What the manager must still be told, sent in this order. */
-enum owed { OWED_READY = 1, OWED_STATUS = 2, OWED_STOPPING = 4 };
+/* What the manager must still be told, sent in this order: the end of a reload never comes before
+ * its beginning. */
+enum owed { OWED_RELOADING = 1, OWED_READY = 2, OWED_STATUS = 4, OWED_STOPPING = 8 };
 
 struct health {
     int fd;          /* -1: nobody wants to hear */
@@ -34,9 +35,9 @@ struct health {
     uint64_t again_us;    /* the wait before the next try */
     health_sound *sound;
     void *context;
-    bool unsound;  /* and that has been said */
-    unsigned owed; /* of enum owed */
-    int64_t stop_ms;
+    bool unsound;                    /* and that has been said */
+    unsigned owed;                   /* of enum owed */
+    int64_t reload_ms, stop_ms;      /* how long that may take */
     char status[HEALTH_STATUS_SIZE]; /* the newest, sent or owed */
 };
 
@@ -72,17 +73,30 @@ static int notify(const struct health *h, const char *text)
     return send(h->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/* A reload's instant must not be before the signal that asked for it. */
+static int64_t monotonic_us(void)
+{
+    struct timespec now = { 0 };
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 static int send_owed(const struct health *h, unsigned what)
 {
     char text[HEALTH_STATUS_SIZE + 16];
 
-    if (what == OWED_READY)
+    if (what == OWED_RELOADING)
+        text_format(text, sizeof(text),
+                    "RELOADING=1\nMONOTONIC_USEC=%" PRId64 "\nEXTEND_TIMEOUT_USEC=%" PRId64,
+                    monotonic_us(), (h->reload_ms + SPARE_MS) * 1000);
+    else if (what == OWED_READY)
         text_copy(text, sizeof(text), "READY=1");
     else if (what == OWED_STATUS)
         text_format(text, sizeof(text), "STATUS=%s", h->status);
     else
         text_format(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64,
-                    (h->stop_ms + STOP_SPARE_MS) * 1000);
+                    (h->stop_ms + SPARE_MS) * 1000);
     return notify(h, text);
 }
 
@@ -90,7 +104,7 @@ static int send_owed(const struct health *h, unsigned what)
  * error means that nobody hears it, now or later. */
 static int send_all(struct health *h)
 {
-    for (unsigned what = OWED_READY; what <= OWED_STOPPING; what <<= 1) {
+    for (unsigned what = OWED_RELOADING; what <= OWED_STOPPING; what <<= 1) {
         int r = h->owed & what ? send_owed(h, what) : 0;
 
         if (r == -EAGAIN || r == -ENOBUFS)
@@ -171,10 +185,12 @@ static void ping(struct health *h)
     if (h->sound(h->context, &why)) {
         notify(h, "WATCHDOG=1");
         if (h->unsound)
-            journal_log(LOG_NOTICE, NULL, "The watchdog is fed again: all is in order");
+            journal_log(LOG_NOTICE | MESSAGE_WATCHDOG_FED, NULL,
+                        "The watchdog is fed again: all is in order");
         h->unsound = false;
     } else if (!h->unsound) {
-        journal_log(LOG_ERR, NULL, "The watchdog is not fed any more: %s", why);
+        journal_log(LOG_ERR | MESSAGE_WATCHDOG_UNFED, NULL, "The watchdog is not fed any more: %s",
+                    why);
         h->unsound = true;
     }
 }
@@ -203,7 +219,7 @@ static int on_timer(sd_event_source *source, uint64_t due_us, void *context)
     return 0;
 }
 
-static int watch(struct health *h, sd_event *event)
+static int watch(struct health *h, sd_event *event, int64_t priority)
 {
     uint64_t now_us;
     int r;
@@ -217,13 +233,16 @@ static int watch(struct health *h, sd_event *event)
     if (r < 0)
         return r;
     r = sd_event_source_set_description(h->timer, "watchdog");
+    if (r >= 0)
+        r = sd_event_source_set_priority(h->timer, priority);
     if (r < 0)
         return r;
     ping(h);
     return 0;
 }
 
-int health_new(sd_event *event, health_sound *sound, void *context, struct health **ret_health)
+int health_new(sd_event *event, int64_t priority, health_sound *sound, void *context,
+               struct health **ret_health)
 {
     struct health *h = calloc(1, sizeof(*h));
     int r;
@@ -241,7 +260,7 @@ int health_new(sd_event *event, health_sound *sound, void *context, struct healt
         journal_log(LOG_WARNING, NULL,
                     "The service manager's watchdog is not used, because "
                     "WATCHDOG_USEC or WATCHDOG_PID is no number");
-    else if (r > 0 && h->fd >= 0 && (r = watch(h, event)) < 0) {
+    else if (r > 0 && h->fd >= 0 && (r = watch(h, event, priority)) < 0) {
         health_free(h);
         return r;
     }
@@ -276,22 +295,19 @@ int health_status(struct health *h, const char *text)
     return owe(h, OWED_STATUS);
 }
 
-int health_reloading(struct health *h)
+const char *health_text(const struct health *h)
 {
-    struct timespec now;
-    char text[64];
-    int r = settle(h);
-
-    if (r < 0)
-        return r;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    text_format(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
-    return notify(h, text);
+    return h->status;
 }
 
-int health_stopping(struct health *h, int64_t extend_ms)
+int health_reloading(struct health *h, int64_t limit_ms)
 {
-    h->stop_ms = extend_ms;
+    h->reload_ms = limit_ms;
+    return owe(h, OWED_RELOADING);
+}
+
+int health_stopping(struct health *h, int64_t limit_ms)
+{
+    h->stop_ms = limit_ms;
     return owe(h, OWED_STOPPING);
 }

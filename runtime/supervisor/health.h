@@ -20,21 +20,26 @@ struct health;
 typedef bool health_sound(void *context, const char **ret_why);
 
 /* Takes $NOTIFY_SOCKET's and the watchdog's variables out of the environment, so that no child
- * sees them, and sends the first ping at once. 0, -ENOMEM, or an error of sd-event. */
-int health_new(sd_event *event, health_sound *sound, void *context, struct health **ret_health);
+ * sees them, and sends the first ping at once. `priority` is the pings': after the timers that
+ * sound() looks at, since they are all late together when the machine was suspended. 0, -ENOMEM, or
+ * an error of sd-event. */
+int health_new(sd_event *event, int64_t priority, health_sound *sound, void *context,
+               struct health **ret_health);
 /* Accepts NULL. Sends nothing. */
 void health_free(struct health *h);
 
 /* Each is one datagram, sent without waiting. 0, or -errno where it could not be sent. -EAGAIN: the
- * service manager's queue is full; READY, STATUS and STOPPING are kept and sent by a timer of their
- * own, in that order. */
+ * service manager's queue is full; what it must hear is kept and sent by a timer of its own, in the
+ * order RELOADING, READY, STATUS, STOPPING. */
 int health_ready(struct health *h);
 /* One line for people; control characters are escaped; sent only where it differs from the last. */
 int health_status(struct health *h, const char *text);
-/* A reload has begun; health_ready() says that it is over. Not kept: the manager loses nothing. */
-int health_reloading(struct health *h);
-/* The daemon winds down, which may take extend_ms more; the manager hears of 5 s above that, so
- * that its limit is not the instant at which rotad itself gives up. May be called again, to extend.
- */
-int health_stopping(struct health *h, int64_t extend_ms);
+/* The newest status, escaped. */
+const char *health_text(const struct health *h);
+/* A reload has begun, which may take limit_ms; health_ready() says that it is over. The manager
+ * hears of 5 s above that, so that its limit is not the instant at which rotad itself gives up. May
+ * be called again, to extend. */
+int health_reloading(struct health *h, int64_t limit_ms);
+/* The daemon winds down; the same holds. */
+int health_stopping(struct health *h, int64_t limit_ms);
 #endif

@@ -42,13 +42,14 @@ static int start(const struct options *o)
     int rc = config_load(&source, &config);
 
     if (rc < 0) {
-        journal_log(LOG_ERR, NULL, "the configuration could not be read: %s", strerror(-rc));
+        journal_log(LOG_ERR | MESSAGE_CANNOT_START, NULL, "the configuration could not be read: %s",
+                    strerror(-rc));
         return EX_OSERR;
     }
     journal_set_level(config->log_level);
     if (config->fatal) {
         manager_say_problems(config);
-        journal_log(LOG_ERR, NULL,
+        journal_log(LOG_ERR | MESSAGE_CANNOT_START, NULL,
                     "rotad cannot start for the mistakes above; rotad --check shows them again");
         config_free(config);
         return EX_CONFIG;
@@ -82,17 +83,18 @@ static int run(const struct options *o)
     journal_init(LOG_INFO);
     rc = instance_lock(o->runtime_dir, &lock);
     if (rc == -EBUSY) {
-        journal_log(LOG_ERR, NULL,
+        journal_log(LOG_ERR | MESSAGE_CANNOT_START, NULL,
                     "another rotad uses %s; give this one a --runtime-dir of its own",
                     o->runtime_dir);
         return EX_TEMPFAIL;
     }
     if (rc < 0) {
-        journal_log(LOG_ERR, NULL, "the runtime folder %s cannot be used: %s", o->runtime_dir,
-                    strerror(-rc));
+        journal_log(LOG_ERR | MESSAGE_CANNOT_START, NULL,
+                    "the runtime folder %s cannot be used: %s", o->runtime_dir, strerror(-rc));
         return EX_OSERR;
     }
     status = start(o);
+    journal_tell_held(true);
     close(lock);
     return status;
 }
@@ -100,26 +102,15 @@ static int run(const struct options *o)
 int main(int argc, char **argv)
 {
     struct options options;
-    int rc;
 
     fill_standard_descriptors();
     /* rotad's own child, not for people. */
     if (argc == 4 && strcmp(argv[1], "--resolve") == 0)
         return resolver_main(argv[2], argv[3]);
-    rc = options_parse(argc, argv, &options);
-    if (rc != 0)
-        return rc;
-    switch (options.mode) {
-    case MODE_VERSION:
-        puts("rotad " ROTA_VERSION);
-        return 0;
-    case MODE_HELP:
-        options_print_help(stdout);
-        return 0;
-    case MODE_CHECK:
-    case MODE_PRINT:
-        return module_check(&options);
-    default:
+    if (!options_plain(argc, argv, &options))
+        return module_check(argc, argv);
+    if (options.mode == MODE_RUN)
         return run(&options);
-    }
+    puts("rotad " ROTA_VERSION);
+    return 0;
 }

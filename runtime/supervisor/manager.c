@@ -3,7 +3,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "supervisor/clock.h"
+#include "supervisor/control.h"
 #include "supervisor/journal.h"
+#include "supervisor/journal_timer.h"
 #include "supervisor/leftovers.h"
 #include <errno.h>
 #include <signal.h>
@@ -67,9 +69,13 @@ static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo
 static int on_reload_signal(sd_event_source *source, const struct signalfd_siginfo *info,
                             void *userdata)
 {
+    struct manager *m = userdata;
+
     (void)source;
     (void)info;
-    manager_reload(userdata);
+    /* Who cannot use rotactl has this way. */
+    control_listen(m->control);
+    manager_reload(m);
     return 0;
 }
 
@@ -122,9 +128,11 @@ static int on_after(sd_event_source *source, void *userdata)
 
     (void)source;
     manager_settle(m);
+    manager_settle_drain(m);
     fleet_settle_timer(&m->fleet);
     manager_expect(m);
     manager_update_status(m);
+    journal_timer_arm(m->held_lines);
     return 0;
 }
 
@@ -154,7 +162,9 @@ static int add_sources(struct manager *m)
     if (rc >= 0)
         rc = sd_event_source_set_priority(m->after, PRIORITY_STATUS);
     if (rc >= 0)
-        rc = health_new(m->event, is_sound, m, &m->health);
+        rc = journal_timer_new(m->event, PRIORITY_STATUS, &m->held_lines);
+    if (rc >= 0)
+        rc = health_new(m->event, PRIORITY_WATCHDOG, is_sound, m, &m->health);
     return rc < 0 ? rc : leftovers_adopt();
 }
 
@@ -164,7 +174,7 @@ static void take_cgroups(struct manager *m)
     int rc = delegation_take(&source, &m->cgroups);
 
     if (rc < 0)
-        journal_log(LOG_WARNING, NULL,
+        journal_log(LOG_WARNING | MESSAGE_NO_CGROUP, NULL,
                     "the control group that systemd delegated to rotad cannot be used: %s; limits "
                     "hold for each process alone",
                     strerror(-rc));
@@ -173,6 +183,8 @@ static void take_cgroups(struct manager *m)
 int manager_init(struct manager *m, sd_event *event, struct config *config,
                  const struct options *options)
 {
+    int rc;
+
     *m = (struct manager){ .event = event, .options = options, .clock_watch.fd = -1 };
     manager_port_init(m);
     resolver_init(&m->resolver, event);
@@ -198,11 +210,15 @@ int manager_init(struct manager *m, sd_event *event, struct config *config,
     };
     m->setup_env = (struct setup_env){ .user = &m->user, .cgroups = &m->cgroups };
     take_cgroups(m);
-    return add_sources(m);
+    rc = add_sources(m);
+    if (rc < 0)
+        return rc;
+    return control_new(m, &m->control);
 }
 
 void manager_done(struct manager *m)
 {
+    control_free(m->control);
     probe_free(m->probe);
     reload_free(m->reload);
     manager_free_jobs(m);
@@ -217,6 +233,7 @@ void manager_done(struct manager *m)
     sd_event_source_disable_unref(m->timer);
     sd_event_source_disable_unref(m->stop_timer);
     sd_event_source_disable_unref(m->after);
+    sd_event_source_disable_unref(m->held_lines);
     delegation_done(&m->cgroups);
     if (m->generation)
         config_free(m->generation->config);
@@ -259,7 +276,7 @@ static void say_invalid(const struct config *c)
                     count_good(c) == 1 ? " runs" : "s run");
     for (size_t i = 0; i < c->job_count; i++)
         if (c->jobs[i].invalid)
-            journal_log(LOG_ERR,
+            journal_log(LOG_ERR | MESSAGE_JOB_INVALID,
                         (struct journal_field[]){ { "ROTA_JOB", c->jobs[i].name }, { NULL, NULL } },
                         "%s is invalid, %s: %s", c->jobs[i].name, others,
                         c->jobs[i].invalid_why ? c->jobs[i].invalid_why : "memory is short");
@@ -283,11 +300,11 @@ static void say_ready(const struct manager *m, const struct config *c)
     size_t good = count_good(c);
 
     if (good < c->job_count)
-        journal_log(LOG_INFO, NULL, "%zu of %zu jobs run here; ready as %s", good, c->job_count,
-                    m->device);
+        journal_log(LOG_INFO | MESSAGE_READY, NULL, "%zu of %zu jobs run here; ready as %s", good,
+                    c->job_count, m->device);
     else
-        journal_log(LOG_INFO, NULL, "%zu job%s; ready as %s", good, good == 1 ? "" : "s",
-                    m->device);
+        journal_log(LOG_INFO | MESSAGE_READY, NULL, "%zu job%s; ready as %s", good,
+                    good == 1 ? "" : "s", m->device);
 }
 
 static void on_probed(void *context, struct config *config)
@@ -327,7 +344,7 @@ int manager_begin(struct manager *m)
     (void)health_ready(m->health);
     if (c->job_count == 0) {
         if (c->problems.errors == 0)
-            journal_log(LOG_INFO, NULL, "no jobs yet; ready as %s", m->device);
+            journal_log(LOG_INFO | MESSAGE_READY, NULL, "no jobs yet; ready as %s", m->device);
         manager_say_problems(c);
         m->began = true;
         return 0;
@@ -337,6 +354,16 @@ int manager_begin(struct manager *m)
 
 /* --- stop --- */
 
+/* Of a job that is not yet off when the loop ends. */
+static const char *what_is_left(const struct device_job *d)
+{
+    if (d->run)
+        return "still ran when rotad's time to stop was over";
+    if (d->job.state == JOB_CLOSING)
+        return "was not yet told to Redis when rotad stopped";
+    return "had no answer from Redis when rotad stopped";
+}
+
 static int on_stop_time(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct manager *m = userdata;
@@ -344,9 +371,8 @@ static int on_stop_time(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     for (const struct device_job *d = m->jobs; d; d = d->next)
-        journal_log(LOG_WARNING, NULL, "%s: %s when rotad's time to stop was over%s",
-                    d->config->name, d->run ? "still ran" : "was not yet told to Redis",
-                    m->store ? "; its lock is left to expire" : "");
+        words_about(&d->job, LOG_WARNING | MESSAGE_STOPPED_EARLY, "%s%s", what_is_left(d),
+                    m->store ? "; its lock, if any, is left to expire" : "");
     (void)sd_event_exit(m->event, 0);
     return 0;
 }
@@ -368,20 +394,17 @@ void manager_stop_at(struct manager *m, struct boot at)
 
 void manager_stop(struct manager *m)
 {
-    struct boot now = clock_boot();
     int64_t limit_ms = m->generation->config->stop_timeout_ms;
 
     if (m->stopping)
         return;
     m->stopping = true;
-    m->jobs_stale = m->status_stale = true;
-    journal_log(LOG_INFO, NULL, "stopping");
+    journal_log(LOG_INFO | MESSAGE_STOPPING, NULL, "stopping");
     (void)health_stopping(m->health, limit_ms);
     probe_free(m->probe);
     m->probe = NULL;
-    manager_stop_at(m, boot_add(now, limit_ms));
-    for (struct device_job *d = m->jobs; d; d = d->next)
-        job_leave(&d->job, now, true);
+    manager_stop_at(m, boot_add(clock_boot(), limit_ms));
+    manager_leave_jobs(m, true);
 }
 
 /* --- reload --- */
@@ -419,56 +442,75 @@ static const char *running_name(const struct manager *m)
     return manager_has_store(m) ? m->device : NULL;
 }
 
-/* In this process, after the child has read the same files without harm. */
-static void take_new_config(struct manager *m)
+/* How a reload went. why: it was refused; NULL: it was taken. */
+static void say_reload(const struct manager *m, const char *why)
+{
+    size_t jobs = m->generation->config->job_count;
+    char text[192];
+
+    if (why)
+        text_format(text, sizeof text, "reload: %s; the old configuration stays", why);
+    else
+        text_format(text, sizeof text, "reloaded: %zu job%s", jobs, jobs == 1 ? "" : "s");
+    journal_log(why ? LOG_ERR | MESSAGE_RELOAD_REFUSED : LOG_NOTICE | MESSAGE_RELOADED, NULL, "%s",
+                text);
+    control_reload_line(m->control, text);
+    control_answer(m->control, CONTROL_HEARS_RELOAD, !why);
+}
+
+/* NULL where `config` may take the place of the present one, else why not: a constant, or buf. */
+static const char *find_obstacle(const struct manager *m, const struct config *config, char *buf,
+                                 size_t size)
+{
+    /* Before the first job nothing of it is in use. */
+    const char *fixed =
+        manager_has_store(m) ? config_fixed_change(m->generation->config, config) : NULL;
+
+    if (config->problems.errors > 0)
+        return "the files have changed meanwhile";
+    if (!fixed)
+        return NULL;
+    text_format(buf, size, "%s has changed, which takes a restart", fixed);
+    return buf;
+}
+
+/* In this process, after the child has read the same files without harm. NULL where it was taken,
+ * else why not, as above. */
+static const char *take_new_config(struct manager *m, char *buf, size_t size)
 {
     struct config_source source = { .file = m->options->config_file,
                                     .plugin_dir_default = ROTA_PLUGINDIR,
                                     .device = running_name(m) };
-    struct config *config = NULL;
-    const char *fixed;
+    struct config *config;
+    const char *why;
     int rc = config_load(&source, &config);
 
-    if (rc < 0) {
-        journal_log(LOG_ERR, NULL, "reload: %s; the old configuration stays", strerror(-rc));
-        return;
-    }
-    /* Before the first job nothing of it is in use. */
-    fixed = manager_has_store(m) ? config_fixed_change(m->generation->config, config) : NULL;
-    if (config->problems.errors > 0)
-        journal_log(LOG_ERR, NULL,
-                    "reload: the files have changed meanwhile; the old configuration stays");
-    else if (fixed)
-        journal_log(LOG_ERR, NULL,
-                    "reload: %s has changed, which takes a restart; the old configuration stays",
-                    fixed);
-    else if (swap_generation(m, config) == 0)
-        config = NULL;
-    if (config) {
+    if (rc < 0)
+        return strerror(-rc);
+    why = find_obstacle(m, config, buf, size);
+    if (!why && swap_generation(m, config) < 0)
+        why = "memory is short";
+    if (why) {
         config_free(config);
-        return;
+        return why;
     }
     m->fleet.slots = m->generation->config->max_running;
     fleet_slot_freed(&m->fleet, clock_boot());
     journal_set_level(m->generation->config->log_level);
     m->jobs_stale = m->jobs_missing = true;
-    journal_log(LOG_NOTICE, NULL, "reloaded: %zu job%s", m->generation->config->job_count,
-                m->generation->config->job_count == 1 ? "" : "s");
+    return NULL;
 }
 
 static void on_reloaded(void *context, bool good)
 {
     struct manager *m = context;
+    char buf[128];
 
     reload_free(m->reload);
     m->reload = NULL;
     if (m->stopping)
         return;
-    if (good)
-        take_new_config(m);
-    else
-        journal_log(LOG_ERR, NULL,
-                    "reload: refused for the mistakes above; the old configuration stays");
+    say_reload(m, good ? take_new_config(m, buf, sizeof buf) : "refused for the mistakes above");
     m->status_stale = true;
     (void)health_ready(m->health);
     if (m->reload_again)
@@ -481,18 +523,22 @@ void manager_reload(struct manager *m)
 
     /* The files may have changed since the reload under way, or the probe, has read them. */
     m->reload_again = m->reload || !m->began;
-    if (m->stopping || m->reload_again)
+    if (m->stopping)
         return;
-    (void)health_reloading(m->health);
+    (void)health_reloading(m->health, RELOAD_LIMIT_MS);
+    if (m->reload_again)
+        return;
+    control_reload_begins(m->control);
     rc = reload_new(&(struct reload_env){ .event = m->event,
                                           .config_file = m->options->config_file,
                                           .device = running_name(m),
                                           .running = m->generation->config,
                                           .done = on_reloaded,
+                                          .control = m->control,
                                           .context = m },
                     &m->reload);
     if (rc >= 0)
         return;
-    journal_log(LOG_ERR, NULL, "reload: %s; the old configuration stays", strerror(-rc));
+    say_reload(m, strerror(-rc));
     (void)health_ready(m->health);
 }

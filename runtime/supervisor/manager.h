@@ -2,7 +2,8 @@
  * supervisor/manager.h: the running rotad: jobs, their runs, the store, the children, in one event
  * loop. manager.c owns them and takes signals; manager_port.c is the core's way out;
  * manager_store.c is what keeps the turns; manager_jobs.c keeps the set of jobs; manager_status.c
- * says how it is; reload.c reads a new configuration. */
+ * says how it is; reload.c reads a new configuration; manager_drain.c lets this device stand aside;
+ * control.h is where rotactl asks. */
 #ifndef ROTA_SUPERVISOR_MANAGER_H
 #define ROTA_SUPERVISOR_MANAGER_H
 #include "config/config.h"
@@ -26,7 +27,9 @@ enum priority {
     PRIORITY_RUN = -10,   /* guards' words */
     PRIORITY_CHILD = -9,  /* after the words, so that a guard's last ones are read first */
     PRIORITY_TIMER = 0,
+    PRIORITY_WATCHDOG = 1, /* it looks at the timers */
     PRIORITY_SIGNAL = 10,
+    PRIORITY_CONTROL = 15, /* clients wait for all else */
     PRIORITY_STATUS = 20
 };
 
@@ -50,6 +53,13 @@ struct device_job {
     struct job_alone alone[]; /* one, with run_unreachable */
 };
 
+/* device_job's, of a job that has left for a drain: after that it is not said again. */
+struct unapplied {
+    struct unapplied *next;
+    char *sentence;
+    char job[];
+};
+
 struct run_entry {
     struct run *run;
     struct device_job *owner;
@@ -70,10 +80,12 @@ struct manager {
     struct words_fault_link link_words;
     struct words_fault fault; /* of all jobs */
     struct device_job *jobs;  /* in order of name, as in the configuration */
+    struct unapplied *unapplied;
     struct run_entry *runs;
     struct probe *probe;
     struct reload *reload;
     struct health *health;
+    struct control *control;
     char device[DEVICE_NAME_MAX + 1]; /* outlives each configuration; fixed by the first job */
     struct machine machine;           /* by that name */
     char digest[FINGERPRINT_SIZE];    /* of the configuration, as the fleet is told */
@@ -84,8 +96,10 @@ struct manager {
     struct setup_env setup_env; /* of both */
     struct run_env run_env;
     sd_event_source *stop_timer, *after;
-    bool began; /* the probe is done: jobs take turns */
+    sd_event_source *held_lines; /* of the journal */
+    bool began;                  /* the probe is done: jobs take turns */
     bool stopping;
+    bool draining;       /* takes no turns, as asked for */
     bool reload_again;   /* asked for while one was under way */
     struct boot stop_at; /* the loop ends then, whatever is left */
     bool jobs_stale;     /* manager_settle() has something to do */
@@ -116,6 +130,7 @@ void manager_free_jobs(struct manager *m);
 void manager_stop(struct manager *m);
 /* The loop ends then at the latest. */
 void manager_stop_at(struct manager *m, struct boot at);
+/* Reads the configuration again; who waits at the control socket hears how that went. */
 void manager_reload(struct manager *m);
 /* Every mistake of the configuration, to the journal. */
 void manager_say_problems(const struct config *c);
@@ -149,10 +164,24 @@ void manager_expect(struct manager *m);
 void manager_submit(void *context, struct store_call *call, bool urgent);
 void manager_cancel(void *context, struct store_call *call);
 
+/* manager_drain.c: no job here takes a turn any more; what runs goes on to its end, or is asked to
+ * stop. Every job leaves, as though removed from the configuration. */
+void manager_leave_jobs(struct manager *m, bool stop_runs);
+/* The same until manager_undrain(), over reloads too; what runs goes on, or is asked to stop. */
+void manager_drain(struct manager *m);
+void manager_hand_over(struct manager *m);
+/* Jobs begin as they do when rotad starts. */
+void manager_undrain(struct manager *m);
+/* After every event: tells those that wait for it where nothing runs any more, and Redis knows how
+ * that ended or cannot be told now. */
+void manager_settle_drain(struct manager *m);
+
 /* manager_status.c: one line for people, when something has changed. */
 void manager_update_status(struct manager *m);
 
 /* reload.c: the child that reads a new configuration first. */
+/* Probes of many plugins take their time; a parser that hangs does not get more than this. */
+#define RELOAD_LIMIT_MS 120000
 struct reload;
 typedef void reload_done(void *context, bool good);
 struct reload_env {
@@ -160,6 +189,7 @@ struct reload_env {
     const char *config_file, *device; /* or NULL; as in struct config_source */
     const struct config *running;     /* what it warns of is not said again; outlives the reload */
     reload_done *done;
+    struct control *control; /* where the lines that it logs are said too */
     void *context;
 };
 int reload_new(const struct reload_env *env, struct reload **ret_reload);

@@ -16,6 +16,37 @@ static void generation_release(struct manager *m, struct generation *g)
     free(g);
 }
 
+static void keep_unapplied(struct manager *m, struct device_job *d)
+{
+    size_t size = strlen(d->config->name) + 1;
+    struct unapplied *u = malloc(sizeof *u + size);
+
+    if (!u)
+        return; /* it is said again */
+    memcpy(u->job, d->config->name, size);
+    u->sentence = d->unapplied;
+    d->unapplied = NULL;
+    u->next = m->unapplied;
+    m->unapplied = u;
+}
+
+/* The caller's from now on; NULL where nothing was kept. */
+static char *take_unapplied(struct manager *m, const char *job)
+{
+    struct unapplied **at = &m->unapplied, *u;
+    char *sentence;
+
+    while (*at && strcmp((*at)->job, job) != 0)
+        at = &(*at)->next;
+    u = *at;
+    if (!u)
+        return NULL;
+    *at = u->next;
+    sentence = u->sentence;
+    free(u);
+    return sentence;
+}
+
 static void device_job_free(struct manager *m, struct device_job *d)
 {
     struct device_job **at = &m->jobs;
@@ -27,6 +58,8 @@ static void device_job_free(struct manager *m, struct device_job *d)
     job_done(&d->job);
     manager_close_job(m, &d->config->spec);
     words_fault_forget(&d->fault);
+    if (m->draining && d->unapplied)
+        keep_unapplied(m, d);
     free(d->unapplied);
     if (d->tail)
         tail_done(d->tail);
@@ -49,6 +82,7 @@ static int create(struct manager *m, struct device_job **at, const struct job_co
         return rc;
     }
     d->config = config;
+    d->unapplied = take_unapplied(m, config->name);
     d->generation = m->generation;
     d->generation->users++;
     job_init(&d->job, &m->fleet, &config->spec);
@@ -133,7 +167,9 @@ static void add_those_missing(struct manager *m)
         m->jobs_new = m->jobs_new || rc >= 0;
         if (rc >= 0)
             continue;
-        journal_log(LOG_ERR, NULL, "%s: not started here: %s", config->name, strerror(-rc));
+        journal_log(LOG_ERR | MESSAGE_JOB_INVALID,
+                    (struct journal_field[]){ { "ROTA_JOB", config->name }, { NULL, NULL } },
+                    "%s: not started here: %s", config->name, strerror(-rc));
         config->invalid = true;
     }
 }
@@ -166,7 +202,7 @@ void manager_settle(struct manager *m)
     m->jobs_stale = false;
     remove_those_off(m);
     if (!m->stopping) {
-        if (m->began && m->jobs_missing)
+        if (m->began && m->jobs_missing && !m->draining)
             add_those_missing(m);
         return;
     }
@@ -186,4 +222,6 @@ void manager_free_jobs(struct manager *m)
         next = d->next;
         device_job_free(m, d);
     }
+    while (m->unapplied)
+        free(take_unapplied(m, m->unapplied->job));
 }

@@ -66,7 +66,7 @@ static void arm(void *context, struct boot at)
             rc = sd_event_source_set_enabled(m->timer, SD_EVENT_ONESHOT);
     }
     if (rc < 0) /* the watchdog finds what this leaves overdue */
-        journal_log(LOG_ERR, NULL, "a timer could not be set: error %d", -rc);
+        journal_log(LOG_ERR | MESSAGE_LIMITED, NULL, "a timer could not be set: error %d", -rc);
 }
 
 int manager_find_user(struct manager *m)
@@ -126,7 +126,7 @@ void manager_run_over(void *context, struct run *run)
         entry->owner->run = NULL;
     free(entry);
     run_free(run);
-    m->jobs_stale = true;
+    m->jobs_stale = m->status_stale = true;
 }
 
 void manager_unapplied(void *context, struct job *job, const char *sentence)

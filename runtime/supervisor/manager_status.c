@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: MIT
  * STATUS in one line for people (SCREENS.md, 10). It names instants, not distances, so that it
  * stays true while nothing happens. */
-#include "base/text.h"
-#include "base/units.h"
 #include "supervisor/clock.h"
 #include "supervisor/manager.h"
 #include "supervisor/words_clock.h"
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+struct line {
+    size_t used;
+    char text[HEALTH_STATUS_SIZE];
+};
+
+/* What does not fit is cut off. */
+__attribute__((format(printf, 2, 3))) static void add(struct line *l, const char *format, ...)
+{
+    char *at = l->text + l->used;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(at, sizeof l->text - l->used, format, args);
+    va_end(args);
+    l->used += strlen(at);
+}
 
 struct summary {
     size_t jobs, invalid, disabled, elsewhere, running, stuck, no_clock;
@@ -75,63 +92,71 @@ static struct summary sum_up(const struct manager *m, struct boot now)
 /* A fault that a working connection shows, of all jobs or of one; NULL: none. */
 static const char *fault_words(const struct manager *m)
 {
-    if (m->fault.text)
-        return m->fault.text;
+    if (m->fault.said)
+        return m->fault.said->text;
     for (const struct device_job *d = m->jobs; d; d = d->next)
-        if (d->fault.text)
-            return d->fault.text;
+        if (d->fault.said)
+            return d->fault.said->text;
     return NULL;
 }
 
-static void say_outage(const struct manager *m, struct boot now, char *buf, size_t size)
+static void add_missed(struct line *l, const struct manager *m)
 {
-    const struct words_fault_link *w = &m->link_words;
-    bool lost = w->fault == FAULT_LINK;
-    char since[WORDS_INSTANT_SIZE] = "";
-
-    if (m->fleet.clock.known) {
-        struct wall wall = fleet_clock_at(&m->fleet.clock, now);
-
-        words_instant(wall_add(wall, boot_between(now, w->since)), wall, since, sizeof since);
-    }
-    text_format(buf, size, "redis%s%s%s%s, %llu turn%s missed", lost ? " unreachable" : ": ",
-                lost ? "" : w->text, since[0] ? " since " : "", since,
-                (unsigned long long)m->fleet.missed, m->fleet.missed == 1 ? "" : "s");
+    add(l, ", %" PRIu64 " turn%s missed", m->fleet.missed, m->fleet.missed == 1 ? "" : "s");
 }
 
-static const char *redis_words(const struct manager *m, struct boot now, char *buf, size_t size)
+static void add_outage(struct line *l, const struct manager *m, struct boot now)
+{
+    const struct words_fault_link *w = &m->link_words;
+
+    if (w->fault == FAULT_LINK)
+        add(l, "redis unreachable");
+    else
+        add(l, "redis: %s", w->text);
+    if (m->fleet.clock.known) {
+        struct wall wall = fleet_clock_at(&m->fleet.clock, now);
+        char since[WORDS_INSTANT_SIZE];
+
+        add(l, " since %s",
+            words_instant(wall_add(wall, boot_between(now, w->since)), wall, since, sizeof since));
+    }
+    add_missed(l, m);
+}
+
+static void add_redis(struct line *l, const struct manager *m, struct boot now)
 {
     const char *fault = fault_words(m);
 
-    if (m->link_words.down)
-        say_outage(m, now, buf, size);
-    else if (fault)
-        text_format(buf, size, "redis: %s, %llu turn%s missed", fault,
-                    (unsigned long long)m->fleet.missed, m->fleet.missed == 1 ? "" : "s");
-    else
-        text_copy(buf, size, m->fleet.clock.known ? "redis ok" : "redis not yet reached");
-    return buf;
+    if (m->link_words.down) {
+        add_outage(l, m, now);
+    } else if (fault) {
+        add(l, "redis: %s", fault);
+        add_missed(l, m);
+    } else {
+        add(l, m->fleet.clock.known ? "redis ok" : "redis not yet reached");
+    }
 }
 
-static const char *local_words(const struct manager *m, char *buf, size_t size)
+static void add_local(struct line *l, const struct manager *m)
 {
     const struct device_clock *c = local_store_clock(m->local);
     char doubt[128];
 
-    if (!c->doubted)
-        return "local, this device alone";
-    words_clock_doubt(c, doubt, sizeof doubt);
-    text_format(buf, size, "local, this device alone; %s", doubt);
-    return buf;
+    add(l, "local, this device alone");
+    if (c->doubted)
+        add(l, "; %s", words_clock_doubt(c, doubt, sizeof doubt));
 }
 
-static const char *store_words(const struct manager *m, struct boot now, char *buf, size_t size)
+static void add_store(struct line *l, const struct manager *m, struct boot now)
 {
     if (!m->began)
-        return "plugins are being probed";
-    if (m->local && !m->store)
-        return local_words(m, buf, size);
-    return m->store ? redis_words(m, now, buf, size) : "nothing runs here";
+        add(l, "plugins are being probed");
+    else if (m->store)
+        add_redis(l, m, now);
+    else if (m->local)
+        add_local(l, m);
+    else
+        add(l, "nothing runs here");
 }
 
 /* A file whose jobs could not be read: they are in no count. */
@@ -147,23 +172,19 @@ static const char *unread_file(const struct config *c)
     return NULL;
 }
 
-/* Those that do not run here, and why; "" where all do. */
-static void write_idle(const struct summary *s, char *text, size_t size)
+/* Those that do not run here, and why. */
+static void add_idle(struct line *l, const struct summary *s)
 {
-    char invalid[128] = "", disabled[32] = "", elsewhere[48] = "";
-
     if (s->invalid)
-        text_format(invalid, sizeof invalid, ", %zu invalid (%s%s)", s->invalid, s->wrong,
-                    s->invalid > 1 ? ", ..." : "");
+        add(l, ", %zu invalid (%s%s)", s->invalid, s->wrong, s->invalid > 1 ? ", ..." : "");
     if (s->disabled)
-        text_format(disabled, sizeof disabled, ", %zu disabled", s->disabled);
+        add(l, ", %zu disabled", s->disabled);
     if (s->elsewhere)
-        text_format(elsewhere, sizeof elsewhere, ", %zu on other devices", s->elsewhere);
-    text_format(text, size, "%s%s%s", invalid, disabled, elsewhere);
+        add(l, ", %zu on other devices", s->elsewhere);
 }
 
 /* Those that the fleet keeps from running here, or runs by another configuration too. */
-static void write_barred(const struct summary *s, char *text, size_t size)
+static void add_barred(struct line *l, const struct summary *s)
 {
     const struct {
         size_t count;
@@ -172,69 +193,81 @@ static void write_barred(const struct summary *s, char *text, size_t size)
                   { s->newer, "newer" },       { s->paused, "paused" },
                   { s->blocked, "blocked" },   { s->queued, "in a queue" },
                   { s->mixed, "mixed" } };
-    size_t used = 0;
 
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && used < size; i++) {
-        if (kinds[i].count == 0)
-            continue;
-        text_format(text + used, size - used, ", %zu %s", kinds[i].count, kinds[i].word);
-        used = strlen(text);
-    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].count > 0)
+            add(l, ", %zu %s", kinds[i].count, kinds[i].word);
 }
 
 /* Those that run, or would. */
-static void write_busy(const struct summary *s, const struct manager *m, char *text, size_t size)
+static void add_busy(struct line *l, const struct summary *s, const struct manager *m)
 {
-    char running[128] = "", stuck[128] = "", no_clock[64] = "";
-
     if (s->running)
-        text_format(running, sizeof running, ", %zu running (%s%s)", s->running,
-                    s->runs->config->name, s->running > 1 ? ", ..." : "");
+        add(l, ", %zu running (%s%s)", s->running, s->runs->config->name,
+            s->running > 1 ? ", ..." : "");
     if (s->stuck)
-        text_format(stuck, sizeof stuck, ", %zu stuck (%s%s cannot be killed)", s->stuck,
-                    s->stays->config->name, s->stuck > 1 ? ", ..." : "");
+        add(l, ", %zu stuck (%s%s cannot be killed)", s->stuck, s->stays->config->name,
+            s->stuck > 1 ? ", ..." : "");
     if (s->no_clock)
-        text_format(no_clock, sizeof no_clock, ", %zu wait%s for the %s", s->no_clock,
-                    s->no_clock == 1 ? "s" : "", m->store ? "fleet's clock" : "clock");
-    text_format(text, size, "%s%s%s", running, stuck, no_clock);
+        add(l, ", %zu wait%s for the %s", s->no_clock, s->no_clock == 1 ? "s" : "",
+            m->store ? "fleet's clock" : "clock");
 }
 
-static void write_status(const struct manager *m, char *text, size_t size)
+/* Nothing is drained as long as something runs. */
+static const char *drain_words(const struct manager *m)
+{
+    if (!m->draining)
+        return "";
+    return m->runs ? ", draining" : ", drained";
+}
+
+static void add_unread(struct line *l, const char *file)
+{
+    if (file)
+        add(l, "; not read: %s", file);
+}
+
+static void add_next(struct line *l, const struct summary *s, struct boot now)
+{
+    char at[WORDS_INSTANT_SIZE];
+
+    if (s->next)
+        add(l, "; next %s at %s", s->next->config->name,
+            words_instant(s->next_at, fleet_clock_at(job_time(&s->next->job), now), at, sizeof at));
+}
+
+static void write_status(const struct manager *m, struct line *l)
 {
     struct boot now = clock_boot();
     struct summary s = sum_up(m, now);
-    char idle[224], busy[320], barred[128], unread[96] = "", next[128] = "";
-    char at[WORDS_INSTANT_SIZE], store[256];
     const char *file = unread_file(m->generation->config);
 
-    if (file)
-        text_format(unread, sizeof unread, "; not read: %s", file);
     if (s.jobs == 0) {
-        text_format(text, size, "no jobs%s%s", file ? "" : " yet", unread);
+        add(l, "no jobs%s%s", file ? "" : " yet", drain_words(m));
+        add_unread(l, file);
         return;
     }
-    write_idle(&s, idle, sizeof idle);
-    write_busy(&s, m, busy, sizeof busy);
-    write_barred(&s, barred, sizeof barred);
-    if (s.next)
-        text_format(
-            next, sizeof next, "; next %s at %s", s.next->config->name,
-            words_instant(s.next_at, fleet_clock_at(job_time(&s.next->job), now), at, sizeof at));
-    text_format(text, size, "%zu job%s%s%s%s%s%s; %s", s.jobs, s.jobs == 1 ? "" : "s", idle, busy,
-                barred, unread, next, store_words(m, now, store, sizeof store));
+    add(l, "%zu job%s", s.jobs, s.jobs == 1 ? "" : "s");
+    add_idle(l, &s);
+    add(l, "%s", drain_words(m));
+    add_busy(l, &s, m);
+    add_barred(l, &s);
+    add_unread(l, file);
+    add_next(l, &s, now);
+    add(l, "; ");
+    add_store(l, m, now);
 }
 
 void manager_update_status(struct manager *m)
 {
-    char text[HEALTH_STATUS_SIZE];
+    struct line l = { .used = 0 };
 
     if (!m->status_stale)
         return;
     m->status_stale = false;
     if (m->stopping)
-        text_copy(text, sizeof text, "stopping");
+        add(&l, "stopping");
     else
-        write_status(m, text, sizeof text);
-    (void)health_status(m->health, text);
+        write_status(m, &l);
+    (void)health_status(m->health, l.text);
 }

@@ -66,12 +66,12 @@ static void read_password_again(struct manager *m)
         rc = redis_store_set_password(m->store, password);
     secret_free(password);
     if (rc > 0)
-        journal_log(LOG_NOTICE, NULL,
+        journal_log(LOG_NOTICE | MESSAGE_PASSWORD_CHANGED, NULL,
                     "redis.password_file '%s' has another password now; it is tried", file);
     if (rc >= 0 || rc == -ENOMEM || m->password_missed)
         return;
     m->password_missed = true;
-    journal_log(LOG_ERR, NULL,
+    journal_log(LOG_ERR | MESSAGE_PASSWORD_UNREADABLE, NULL,
                 "redis.password_file '%s' is not used: %s; the password that rotad has is tried on",
                 file, why);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/module.h"
-#include "base/library.h"
+#include "base/text.h"
 #include "supervisor/check.h"
 #include "supervisor/process.h"
 #include <dlfcn.h>
@@ -8,19 +8,27 @@
 #include <string.h>
 #include <sysexits.h>
 
-#define SYMBOL "rota_check"
+const struct module *module_load(const char *path, const char *symbol, char why[LIBRARY_WHY_SIZE])
+{
+    void *library;
+    int r = library_load(path, &library, why);
+    const struct module *module = r == 0 ? dlsym(library, symbol) : NULL;
 
-int module_check(const struct options *o)
+    if (module && strcmp(module->version, ROTA_VERSION) == 0 && module->layout == MODULE_LAYOUT)
+        return module;
+    if (r == 0)
+        text_copy(why, LIBRARY_WHY_SIZE, "the module is of another build");
+    return NULL;
+}
+
+int module_check(int argc, char **argv)
 {
     char why[LIBRARY_WHY_SIZE];
-    void *library;
-    int r = library_load(process_check_path(), &library, why);
-    const struct check_module *module = r == 0 ? dlsym(library, SYMBOL) : NULL;
+    const struct check_module *check =
+        (const void *)module_load(process_check_path(), CHECK_SYMBOL, why);
 
-    if (module && strcmp(module->version, ROTA_VERSION) == 0)
-        return module->main(o);
-    fprintf(stderr,
-            "rotad: nothing can be checked: %s; restart rotad, or install all of rota again\n",
-            r < 0 ? why : "the module is of another version");
+    if (check)
+        return check->main(argc, argv);
+    fprintf(stderr, "rotad: nothing can be checked: %s; " MODULE_ADVICE "\n", why);
     return EX_OSERR;
 }

@@ -1,14 +1,14 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Of librota-check.so: all options, and what is wrong with them. */
 #include "supervisor/options.h"
 
 #include "base/text.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
-
-#define RUNTIME_DIR_DEFAULT "/run/rota"
 
 enum {
     OPTION_RUNTIME_DIR = 256,
@@ -35,33 +35,6 @@ static const struct option long_options[] = {
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
 };
-
-void options_print_help(FILE *out)
-{
-    fputs("rotad [-c FILE] [--runtime-dir DIR]\n"
-          "rotad [-c FILE] [--root DIR] [--device NAME] --check [--no-probe] [--online] |\n"
-          "      --print-config\n"
-          "Runs periodic jobs in turn with the other devices of a fleet.\n"
-          "\n"
-          "  -c, --config FILE   read FILE and the jobs.d folder beside it, instead of\n"
-          "                      /etc/rota/rotad.conf and its three jobs.d folders\n"
-          "  --runtime-dir DIR   folder of this one rotad's lock (default /run/rota;\n"
-          "                      $RUNTIME_DIRECTORY goes before it)\n"
-          "  --check             read the configuration, probe the plugins, say what is\n"
-          "                      wrong and when each job is due; exit 78 on a mistake\n"
-          "  --online            then try each Redis, and write nothing there; exit 69\n"
-          "                      where none can be used, 77 where it refuses the user\n"
-          "  --no-probe          load no plugin: check parameters by the descriptions\n"
-          "                      that rota-guard --describe has written\n"
-          "  --root DIR          look at the tree of another device, as a build host has\n"
-          "                      it, and at nothing of this one; as with --no-probe\n"
-          "  --device NAME       match the jobs' devices with NAME, not with this device's\n"
-          "                      name\n"
-          "  --print-config      print the configuration with every default\n"
-          "  --version           print the version\n"
-          "  --help              print this\n",
-          out);
-}
 
 static const char *nearest_option(const char *word)
 {
@@ -91,7 +64,7 @@ static int say_unknown(const char *word)
 
 static int say_no_value(int option)
 {
-    const char *text = "--runtime-dir needs a folder: --runtime-dir " RUNTIME_DIR_DEFAULT;
+    const char *text = "--runtime-dir needs a folder: --runtime-dir " OPTIONS_RUNTIME_DIR;
 
     if (option == 'c')
         text = "-c needs a file: -c /etc/rota/rotad.conf";
@@ -183,33 +156,24 @@ static int check_modes(const struct options *o)
     return EX_USAGE;
 }
 
-/* The service manager's folder goes before the command line's: DESIGN section 8. */
 static int take_environment(struct options *o)
 {
     const char *list = getenv("RUNTIME_DIRECTORY");
-    size_t length;
 
-    if (!list || *list == '\0' || *list == ':')
+    if (options_take_environment(o))
         return 0;
-    length = strcspn(list, ":");
-    if (length >= sizeof(o->runtime_dir_first)) {
-        fprintf(stderr,
-                "rotad: the first folder of $RUNTIME_DIRECTORY has %zu bytes; "
-                "at most %zu are possible\n",
-                length, sizeof(o->runtime_dir_first) - 1);
-        return EX_USAGE;
-    }
-    memcpy(o->runtime_dir_first, list, length);
-    o->runtime_dir_first[length] = '\0';
-    o->runtime_dir = o->runtime_dir_first;
-    return 0;
+    fprintf(
+        stderr,
+        "rotad: the first folder of $RUNTIME_DIRECTORY has %zu bytes; at most %zu are possible\n",
+        list ? strcspn(list, ":") : 0, sizeof(o->runtime_dir_first) - 1);
+    return EX_USAGE;
 }
 
 int options_parse(int argc, char **argv, struct options *ret)
 {
     int option, r;
 
-    *ret = (struct options){ .mode = MODE_RUN, .runtime_dir = RUNTIME_DIR_DEFAULT };
+    *ret = (struct options){ .mode = MODE_RUN, .runtime_dir = OPTIONS_RUNTIME_DIR };
     opterr = 0;
     optind = 0; /* glibc: begin anew, whatever was parsed before */
     while ((option = getopt_long(argc, argv, ":c:", long_options, NULL)) != -1) {

@@ -264,6 +264,16 @@ const char *process_check_path(void)
     return find_part(&module, found);
 }
 
+const char *process_control_path(void)
+{
+    static const struct part module = { ROTA_PLUGINDIR "/librota-control.so",
+                                        "supervisor/librota-control.so",
+                                        "lib/rota/librota-control.so" };
+    static char found[PATH_MAX];
+
+    return find_part(&module, found);
+}
+
 const char *process_tls_path(void)
 {
     static const struct part module = { ROTA_PLUGINDIR "/librota-tls.so", "tls/librota-tls.so",

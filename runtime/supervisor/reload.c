@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "supervisor/clock.h"
+#include "supervisor/control.h"
 #include "supervisor/journal.h"
 #include "supervisor/manager.h"
 #include "supervisor/process.h"
@@ -14,13 +15,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Probes of many plugins take their time; a parser that hangs does not get more than this. */
-#define RELOAD_LIMIT_MS 120000
+#define RELOAD_LIMIT_WORDS "2 min" /* RELOAD_LIMIT_MS */
 /* Lines of the child that are passed on. */
 #define RELOAD_LINES_MAX 100
 
 struct reload {
     reload_done *done;
+    struct control *control;
     void *context;
     pid_t pid;
     const struct config *running; /* whose warnings were said before */
@@ -34,7 +35,7 @@ struct reload {
 /* What --check adds to a line that is no mistake. */
 #define WARNING_MARK " (a warning)"
 
-/* The level says it, so the mark is cut off. */
+/* In the journal the level says it, so the mark is cut off. */
 static int take_level(char *line)
 {
     size_t length = strlen(line), mark = strlen(WARNING_MARK);
@@ -63,13 +64,20 @@ static bool was_said(const struct config *running, const char *line)
     return false;
 }
 
+static void say(const struct reload *r, int level, const char *line)
+{
+    journal_log(level, NULL, "%s", line);
+    control_reload_line(r->control, line);
+}
+
 static void pass_on(struct reload *r)
 {
     int level;
 
     r->line[r->used] = '\0';
     if (r->used > 0 && !was_said(r->running, r->line) && r->lines++ < RELOAD_LINES_MAX) {
-        level = take_level(r->line);
+        control_reload_line(r->control, r->line);
+        level = take_level(r->line); /* it shortens the line */
         journal_log(level, NULL, "%s", r->line);
     }
     r->used = 0;
@@ -113,8 +121,7 @@ static int on_limit(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
-    journal_log(LOG_ERR, NULL, "reload: reading the new configuration took more than %d s",
-                RELOAD_LIMIT_MS / 1000);
+    say(r, LOG_ERR, "reload: reading the new configuration took more than " RELOAD_LIMIT_WORDS);
     kill(r->pid, SIGKILL);
     return 0;
 }
@@ -140,9 +147,11 @@ int reload_new(const struct reload_env *env, struct reload **ret_reload)
 
     if (!r)
         return -ENOMEM;
-    *r = (struct reload){
-        .done = env->done, .context = env->context, .running = env->running, .fd = -1
-    };
+    *r = (struct reload){ .done = env->done,
+                          .control = env->control,
+                          .context = env->context,
+                          .running = env->running,
+                          .fd = -1 };
     rc = process_spawn_check(env->config_file, env->device, &r->fd, &r->pid);
     if (rc >= 0)
         rc = watch(r, env->event);
@@ -161,6 +170,12 @@ bool reload_child_ended(struct reload *r, pid_t pid, int status)
     while (read_some(r))
         ;
     pass_on(r);
+    if (WIFSIGNALED(status)) {
+        text_format(r->line, sizeof r->line,
+                    "reload: reading the new configuration ended by signal %d (%s)",
+                    WTERMSIG(status), strsignal(WTERMSIG(status)));
+        say(r, LOG_ERR, r->line);
+    }
     r->pid = 0;
     r->done(r->context, WIFEXITED(status) && WEXITSTATUS(status) == 0);
     return true;

@@ -74,7 +74,7 @@ static void send_order(struct run *r)
 
     /* A guard that is gone is reaped; one that does not read meets its own deadline. */
     if (rc < 0 && rc != -EPIPE)
-        journal_log(LOG_WARNING, NULL, "%s: its guard takes no message: %s", r->job->spec->name,
+        words_about(r->job, LOG_WARNING | MESSAGE_LIMITED, "its guard takes no message: %s",
                     strerror(-rc));
 }
 
@@ -303,8 +303,8 @@ static void kill_guards_tree(struct run *r)
 
 static void kill_guard(struct run *r)
 {
-    journal_log(LOG_ERR, NULL, "%s: its guard did not end it in time and is killed",
-                r->job->spec->name);
+    words_about(r->job, LOG_ERR | MESSAGE_GUARD_KILLED,
+                "its guard did not end it in time and is killed");
     text_copy(r->death, sizeof r->death, "its guard did not end it in time");
     r->phase = RUN_KILLED;
     r->swept = clock_boot();

@@ -76,10 +76,11 @@ void worker_user_say(const struct config *c, const struct worker_user *w)
                     "%s",
                     c->job_user, w->user.name);
     if (switches && !c->job_user && !w->other)
-        journal_log(LOG_WARNING, NULL, "there is no user %s: jobs run as %s, with all its rights",
-                    WORKER_USER_DEFAULT, w->user.name);
+        journal_log(LOG_WARNING | MESSAGE_NO_JOB_USER, NULL,
+                    "there is no user %s: jobs run as %s, with all its rights", WORKER_USER_DEFAULT,
+                    w->user.name);
     if (w->user.uid != 0 && count_sharing(c) > 1 && !can_keep_apart())
-        journal_log(LOG_NOTICE, NULL,
+        journal_log(LOG_NOTICE | MESSAGE_SHARED_USER, NULL,
                     "jobs of the user %s can signal and trace each other: Linux 6.12 would keep "
                     "them apart. A job that others must not touch needs a user of its own",
                     w->user.name);

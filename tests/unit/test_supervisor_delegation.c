@@ -17,6 +17,19 @@
 #define GROUP "/system.slice/rotad.service"
 
 static char folder[64];
+static bool refuses_cpu;
+
+ssize_t __real_write(int fd, const void *bytes, size_t size);
+ssize_t __wrap_write(int fd, const void *bytes, size_t size);
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t size)
+{
+    if (refuses_cpu && memmem(bytes, size, "+cpu", 4)) {
+        errno = EINVAL;
+        return -1;
+    }
+    return __real_write(fd, bytes, size);
+}
 
 static const char *path(const char *name)
 {
@@ -131,6 +144,17 @@ static void test_delegated(void **state)
     (void)state;
     delegate("/cgroup" GROUP, "1");
     expect_taken(true);
+    expect_text("/cgroup" GROUP "/cgroup.subtree_control", "+cpu +memory +pids");
+}
+
+/* Some kernels do, where a process in real time is outside of the root's group. */
+static void test_cpu_is_refused(void **state)
+{
+    (void)state;
+    delegate("/cgroup" GROUP, "1");
+    refuses_cpu = true;
+    expect_taken(true);
+    refuses_cpu = false;
     expect_text("/cgroup" GROUP "/cgroup.subtree_control", "+memory +pids");
 }
 
@@ -182,7 +206,7 @@ static void test_controllers_that_are_not_there(void **state)
 {
     (void)state;
     delegate("/cgroup" GROUP, "1");
-    write_text("/cgroup" GROUP "/cgroup.controllers", "cpu memory\n");
+    write_text("/cgroup" GROUP "/cgroup.controllers", "cpuset memory\n");
     expect_taken(false);
     expect_text("/cgroup" GROUP "/cgroup.subtree_control", "+memory ");
     write_text("/cgroup" GROUP "/cgroup.subtree_control", "");
@@ -285,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_delegated),
+        TEST(test_cpu_is_refused),
         TEST(test_not_delegated),
         TEST(test_no_such_hierarchy),
         TEST(test_one_level_down),
