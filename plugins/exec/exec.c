@@ -9,9 +9,10 @@
  *   ROTA_FENCE     a number that grows with every lease of the job; 0: there is none
  *   ROTA_DEADLINE  when the worst case is used up and it is stopped, Unix ms by this device's clock
  */
+#include "exits.h"
+
 #include <rota/plugin.h>
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,65 +27,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXIT_STATUS_MAX 255
-/* sysexits.h's EX_TEMPFAIL, as in the default of decline_exit. */
-#define DECLINE_DEFAULT 75
-
 static const struct rota_param params[] = {
     { .name = "command",
       .type = ROTA_STRINGS,
       .flags = ROTA_REQUIRED,
       .min = "1",
       .help = "The program and its arguments; no shell reads them." },
-    { .name = "nothing_exit",
-      .type = ROTA_STRINGS,
-      .help = "Exit statuses that mean: there was nothing to do." },
-    { .name = "decline_exit",
-      .type = ROTA_STRINGS,
-      .def = "[ \"75\" ]",
-      .help = "Exit statuses that mean: not here, another device may do it." },
-    { .name = "refuse_exit",
-      .type = ROTA_STRINGS,
-      .help = "Exit statuses that mean: trying again cannot help." },
+    EXITS_PARAMS,
     { .name = "stdin_file",
       .type = ROTA_STRING,
       .flags = ROTA_PATH,
       .help = "The program reads this file as its standard input; else it is empty." },
     { .name = NULL },
 };
-
-static const struct {
-    const char *param;
-    int result;
-} exits[] = {
-    { "nothing_exit", ROTA_NOTHING },
-    { "decline_exit", ROTA_DECLINED },
-    { "refuse_exit", ROTA_REFUSED },
-};
-
-#define EXITS (sizeof(exits) / sizeof(exits[0]))
-
-/* 1 ... 255, or -1. */
-static int exit_status_of(const char *text)
-{
-    char *end;
-    long status;
-
-    if (!isdigit((unsigned char)text[0]))
-        return -1;
-    status = strtol(text, &end, 10);
-    return *end || status < 1 || status > EXIT_STATUS_MAX ? -1 : (int)status;
-}
-
-/* The result that the parameters give to an exit status, or -1. */
-static int listed(const struct rota_run *r, int status)
-{
-    for (size_t i = 0; i < EXITS; i++)
-        for (const char *const *at = rota_strings(r, exits[i].param); *at; at++)
-            if (exit_status_of(*at) == status)
-                return exits[i].result;
-    return -1;
-}
 
 static bool may_run(const char *path)
 {
@@ -111,30 +66,6 @@ static bool is_in_path(const char *name)
     return false;
 }
 
-static int check_exits(const struct rota_run *r)
-{
-    bool seen[EXIT_STATUS_MAX + 1] = { false };
-
-    for (size_t i = 0; i < EXITS; i++) {
-        for (const char *const *at = rota_strings(r, exits[i].param); *at; at++) {
-            int status = exit_status_of(*at);
-
-            if (status < 0)
-                return rota_fail(r, ROTA_REFUSED, "%s has \"%s\"; write exit statuses from 1 to %d",
-                                 exits[i].param, *at, EXIT_STATUS_MAX);
-            if (seen[status])
-                return rota_fail(
-                    r, ROTA_REFUSED,
-                    "%s has %d%s, which is listed before; an exit status has one meaning",
-                    exits[i].param, status,
-                    exits[i].result == ROTA_DECLINED && status == DECLINE_DEFAULT ? " (its default)"
-                                                                                  : "");
-            seen[status] = true;
-        }
-    }
-    return ROTA_SUCCEEDED;
-}
-
 static int check(const struct rota_run *r)
 {
     const char *program = rota_strings(r, "command")[0], *file = rota_string(r, "stdin_file");
@@ -157,7 +88,7 @@ static int check(const struct rota_run *r)
     }
     if (file && access(file, F_OK) != 0)
         return rota_fail(r, ROTA_REFUSED, "stdin_file: %s: %s", file, strerror(errno));
-    return check_exits(r);
+    return exits_check(r);
 }
 
 static int set_number(const char *name, int64_t value)
@@ -281,7 +212,7 @@ static int result_of(const struct rota_run *r, const char *program, int status)
     }
     if (WEXITSTATUS(status) == 0)
         return ROTA_SUCCEEDED;
-    result = listed(r, WEXITSTATUS(status));
+    result = exits_listed(r, WEXITSTATUS(status));
     if (result == ROTA_NOTHING)
         return result;
     /* In parentheses: the last line that the program wrote goes before it. */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * exits.h: the parameters by which an exit status gets a result of its own, for the plugins that
+ * have a program run. */
+#ifndef EXITS_H
+#define EXITS_H
+#include <rota/plugin.h>
+
+/* The rows of the three, for the plugin's table. */
+/* clang-format off */
+#define EXITS_PARAMS                                                       \
+    { .name = "nothing_exit",                                              \
+      .type = ROTA_STRINGS,                                                \
+      .help = "Exit statuses that mean: there was nothing to do." },       \
+    { .name = "decline_exit",                                              \
+      .type = ROTA_STRINGS,                                                \
+      .def = "[ \"75\" ]",                                                 \
+      .help = "Exit statuses that mean: not here, another device may do it." }, \
+    { .name = "refuse_exit",                                               \
+      .type = ROTA_STRINGS,                                                \
+      .help = "Exit statuses that mean: trying again cannot help." }
+/* clang-format on */
+
+/* ROTA_SUCCEEDED; or ROTA_REFUSED, and which list has what that cannot be is told. */
+int exits_check(const struct rota_run *r);
+/* The result that the parameters give to an exit status, or -1. */
+int exits_listed(const struct rota_run *r, int status);
+#endif
