@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What is installed besides the programs and plugins, each of which its own folder installs.
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rota.pc.in ${PROJECT_BINARY_DIR}/rota.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/rota.pc DESTINATION lib/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/rota.pc DESTINATION share/pkgconfig COMPONENT dev)
 # find_package(rota) of who writes plugins; it finds the rest from where it lies.
 include(CMakePackageConfigHelpers)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rota-config.cmake.in
@@ -9,9 +9,9 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rota-config.cmake.in
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBEXECDIR NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/rota-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/rota-config.cmake ${PROJECT_BINARY_DIR}/rota-config-version.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/rota-plugin.map DESTINATION lib/cmake/rota)
+  ${PROJECT_SOURCE_DIR}/cmake/rota-plugin.map DESTINATION lib/cmake/rota COMPONENT dev)
 install(FILES ${PROJECT_SOURCE_DIR}/plugins/include/rota/plugin.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rota)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rota COMPONENT dev)
 
 # Beside a prefix of the system's, the conf file goes where rotad looks for it; one that is there already is
 # somebody's, and stays.
@@ -42,3 +42,17 @@ install(FILES ${PROJECT_SOURCE_DIR}/conf/redis-acl.example
 
 configure_file(${PROJECT_SOURCE_DIR}/systemd/rotad.service.in ${PROJECT_BINARY_DIR}/rotad.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rotad.service DESTINATION lib/systemd/system)
+install(FILES ${PROJECT_SOURCE_DIR}/systemd/rota.sysusers DESTINATION lib/sysusers.d RENAME rota.conf)
+install(FILES ${PROJECT_SOURCE_DIR}/systemd/rota.catalog DESTINATION lib/systemd/catalog)
+install(FILES ${PROJECT_SOURCE_DIR}/systemd/hardened.conf
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rota/examples)
+# What only a later systemd knows is in force where this one knows it, else beside the examples.
+foreach(dropin IN ITEMS "notify-reload.conf;253" "restart-steps.conf;254")
+  list(GET dropin 0 file)
+  list(GET dropin 1 since)
+  if(SYSTEMD_VERSION VERSION_GREATER_EQUAL since)
+    install(FILES ${PROJECT_SOURCE_DIR}/systemd/${file} DESTINATION lib/systemd/system/rotad.service.d)
+  else()
+    install(FILES ${PROJECT_SOURCE_DIR}/systemd/${file} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rota/examples)
+  endif()
+endforeach()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+# A recipe for Yocto, of release 5.0 or later (CMake 3.25) with systemd. Checked by reading only: no Yocto has built it.
+# The source lies beside it, in files/: git archive --prefix=rota-0.1.0/ -o rota-0.1.0.tar.gz HEAD
+# hiredis and libconfig are from the layer meta-oe.
+SUMMARY = "Devices of a fleet take turns at periodic jobs"
+LICENSE = "MIT"
+LIC_FILES_CHKSUM = "file://LICENSE;md5=270a253244f3f8af93cdc05e95ca1194"
+SRC_URI = "file://rota-${PV}.tar.gz"
+
+DEPENDS = "hiredis libconfig openssl systemd"
+
+inherit cmake features_check pkgconfig systemd useradd
+
+# Units are installed below /usr, where systemd.bbclass looks only then; this systemd demands it anyway.
+REQUIRED_DISTRO_FEATURES = "systemd usrmerge"
+# musl has not all that rota calls (sigabbrev_np).
+COMPATIBLE_HOST:libc-musl = "null"
+# rotad.conf(5) and the plugins' descriptions are written by programs of the build, which cannot run here: for
+# "rotad --check --root" on a build host, build rota there too.
+EXTRA_OECMAKE = "-DROTA_BUILD_TESTS=OFF"
+
+SYSTEMD_SERVICE:${PN} = "rotad.service"
+USERADD_PACKAGES = "${PN}"
+GROUPADD_PARAM:${PN} = "--system rota-admin"
+USERADD_PARAM:${PN} = "--system --no-create-home --home-dir / --shell /sbin/nologin --user-group rota; \
+                       --system --no-create-home --home-dir / --shell /sbin/nologin --user-group rota-job"
+
+CONFFILES:${PN} = "${sysconfdir}/rota/rotad.conf"
+FILES:${PN} += "${prefix}/lib/rota ${prefix}/lib/systemd/system ${prefix}/lib/systemd/catalog ${prefix}/lib/sysusers.d"
+FILES:${PN}-dev += "${datadir}/pkgconfig ${prefix}/lib/cmake"
+RRECOMMENDS:${PN} = "ca-certificates tzdata"
