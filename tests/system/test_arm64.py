@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""arm64, built on amd64: its unit tests and a run under the lock, by qemu."""
+import contextlib
+import platform
+import re
+import subprocess
+import uuid
+
+import pytest
+
+import packages
+from machine import Layer
+
+SECONDS = 1200
+EM_AARCH64 = 183
+# The first bytes of a program of arm64, and which bits of them count.
+MAGIC = r"\x7fELF\x02\x01\x01" + r"\x00" * 9 + r"\x02\x00\xb7\x00"
+MASK = r"\xff" * 7 + r"\x00" + r"\xff" * 8 + r"\xfe\xff\xff\xff"
+# Registers the entry $1 by the line $2, says so, and takes it back at the end of its input: when we are done with it,
+# and when we were killed. Whatever others have registered stays as it is.
+REGISTER = """
+mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc && cd /proc/sys/fs/binfmt_misc || exit 1
+printf %s "$2" >register || exit 1
+echo registered
+cat
+echo -1 >"$1"
+"""
+
+
+@contextlib.contextmanager
+def kernel_starts_arm64(qemu):
+    """For as long as it lasts: by that qemu, wherever the program is."""
+    name = f"rota-{uuid.uuid4().hex}"
+    # A session of its own: what ends us from the terminal does not end it.
+    with subprocess.Popen(["unshare", "--mount", "sh", "-c", REGISTER, "sh", name, f":{name}:M::{MAGIC}:{MASK}:{qemu}:PF"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True) as keeper:
+        assert keeper.stdout.readline() == "registered\n", "the kernel was not told of qemu"
+        yield
+    assert keeper.returncode == 0, "the kernel still knows of qemu"
+
+
+def machine_of(path):
+    """What a program is for, by its ELF header; None where it is none."""
+    head = path.read_bytes()[:20]
+    return int.from_bytes(head[18:20], "little") if head[:4] == b"\x7fELF" else None
+
+
+@pytest.mark.long
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="arm64 is built on amd64")
+def test_units_pass_and_a_job_runs_under_the_lock(ground, tmp_path):
+    layer = Layer("trixie-arm64")
+    try:
+        packages.copy_tree(layer.path / "src")
+        with kernel_starts_arm64(layer.path / "usr/bin/qemu-aarch64"):
+            ended = packages.in_root(layer, "sh", "-c", "/src/tests/system/arm64.sh >/log 2>&1", seconds=SECONDS)
+        log = (layer.path / "log").read_text(errors="replace")
+        assert ended == 0, log[-6000:]
+        assert int(re.search(r"0 tests failed out of (\d+)", log)[1]) > 50
+        # The job itself saw the lock, with this device's token in it.
+        assert re.search(r"\ba\| gate-1:[0-9a-f]{32}$", log, re.M), log[-3000:]
+        [deb] = (layer.path / "build/packages").glob("rota_*_arm64.deb")
+        subprocess.run(["dpkg-deb", "-R", deb, tmp_path], check=True)
+    finally:
+        layer.close()
+    fields = (tmp_path / "DEBIAN/control").read_text()
+    assert "Architecture: arm64" in fields
+    assert all(name in fields for name in ("libc6", "libhiredis", "libconfig", "libsystemd0")), fields
+    machines = {path.name: machine_of(path) for path in tmp_path.rglob("*") if path.is_file() and machine_of(path)}
+    assert set(machines.values()) == {EM_AARCH64}, machines
+    assert {"rotad", "rota-guard", "rotactl", "librota-check.so", "librota-control.so", "exec.so"} <= set(machines), machines
