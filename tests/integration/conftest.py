@@ -6,6 +6,7 @@ import tempfile
 import pytest
 
 import guard_harness
+import journal as journals
 from fault_proxy import FaultProxy
 from fleet import SANITIZED, Fleet
 from redis_server import RedisServer
@@ -29,7 +30,8 @@ LONGEST = (
     "test_a_kill_by_hand_is_taken_over_and_ctrl_c_leaves_nothing", "test_s24_nothing_grows",
     "test_stuck_for_30_seconds", "test_s51_nothing_lost_and_nothing_twice", "test_both_answer_the_same",
     "test_s49_two_schedules_are_both_kept", "test_thirty_devices_are_no_crowd",
-    "test_s15_ready_waits_and_recovers", "test_s1_once_a_turn", "test_s50_no_job_is_silent",
+    "test_s15_ready_waits_and_recovers", "test_s34_a_dead_redis_does_not_stop_them",
+    "test_s1_once_a_turn", "test_s50_no_job_is_silent",
     "test_s16_reconnects_are_spread", "test_a_device_month_is_small", "test_what_a_kept_connection_costs",
     "test_supervisor_gone_30_times",
     "test_same_answers_as_the_plugin", "test_100_000_files", "test_agrees_with_the_slow_calendar",
@@ -130,6 +132,16 @@ def fleet(redis_server):
         yield the_fleet
     finally:
         the_fleet.close()
+
+
+@pytest.fixture
+def journal():
+    """Played for one device, which it starts."""
+    if not journals.can_be_played():
+        pytest.skip("this user can make no mount namespace")
+    the_journal = journals.Journal()
+    yield the_journal
+    the_journal.close()
 
 
 @pytest.fixture(scope="module")

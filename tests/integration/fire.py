@@ -91,7 +91,8 @@ def use_guard(device, script=None):
     (programs / "supervisor").mkdir(parents=True)
     (programs / "guard").mkdir()
     shutil.copy(ROTAD, programs / "supervisor" / "rotad")
-    shutil.copy(ROTAD.parent / "librota-check.so", programs / "supervisor")
+    for module in ("librota-check.so", "librota-control.so"):
+        shutil.copy(ROTAD.parent / module, programs / "supervisor")
     guard = programs / "guard" / "rota-guard"
     if script is None:
         shutil.copy(GUARD, guard)

@@ -13,6 +13,8 @@ import threading
 import time
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from clock.virtual_clock import VirtualClock
 
@@ -21,6 +23,8 @@ READY_SECONDS = 10
 PROGRAM = os.environ.get("ROTA_REDIS_SERVER", "redis-server")
 ACL_EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "conf" / "redis-acl.example"
 TESTS_USER = "tests"
+# Each command is sent once: what does not work is the test's to see.
+NO_RETRY = Retry(NoBackoff(), 0)
 
 
 def example_rules(prefix="test:", user="rota"):
@@ -98,7 +102,7 @@ class RedisServer:
     def client(self, username=TESTS_USER, password="any", **options):
         """Of the tests' own user, unless another is named."""
         return redis.Redis(unix_socket_path=self.socket, decode_responses=True, username=username,
-                           password=password, **options)
+                           password=password, retry=NO_RETRY, **options)
 
     def open_port(self):
         """Listens on a free port of the loopback as well; it stays over a restart."""

@@ -36,9 +36,11 @@ def commands_of_scripts():
 
 
 def commands_of_programs(known):
-    """The literals in rotad's source that are names of commands; not the errors' first words, which are in one file."""
+    """The literals in rotad's source that are names of commands; not the errors' first words, which are in one file.
+    rotactl's words are none: it does not speak to Redis."""
     found = set()
-    for path in set((ROOT / "runtime").rglob("*.c")) - {ROOT / "runtime/redis/fault.c"}:
+    sources = set((ROOT / "runtime").rglob("*.c")) - set((ROOT / "runtime/rotactl").iterdir())
+    for path in sources - {ROOT / "runtime/redis/fault.c"}:
         for name, sub in LITERAL.findall(path.read_text()):
             whole = f"{name}|{sub}".lower() if f"{name}|{sub}".lower() in known else name.lower()
             found |= {whole} & known

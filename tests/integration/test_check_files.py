@@ -61,7 +61,7 @@ def test_a_module_of_another_version_is_not_called(conf, tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", "-o", program.parent / "librota-check.so", source], check=True)
     done = rotad(conf(jobs(job("alpha"))), "--check", program=program)
     assert (done.returncode, done.stdout) == (OSERR, "")
-    assert done.stderr == ("rotad: nothing can be checked: the module is of another version; "
+    assert done.stderr == ("rotad: nothing can be checked: the module is of another build; "
                            "restart rotad, or install all of rota again\n")
 
 

@@ -14,11 +14,12 @@ SHIPPED = sorted((h.BUILD / "plugins").glob("*.so"))
 
 # Names of typed.c's parameters and of the shipped plugins'; what a plugin does not have is a mistake too.
 NAMES = ["text", "mode", "where", "count", "ratio", "really", "wait", "room", "names", "password", "hidden",
-         "command", "decline_exit", "stdin_file", "path", "older_than", "keep", "max_size", "match", "recursive"]
+         "command", "decline_exit", "stdin_file", "path", "older_than", "keep", "max_size", "match", "recursive",
+         "unit", "kill_after"]
 VALUES = ["", "x", "fast", "hunter22", "/a", "a/b", "12", "1h", "2h", "1MiB", "3GiB", 0, 3, 11, -1, 0.25, 1.5,
           True, False, [], ["a"], ["a", "b", "c", "d"], ["/a", "b"]]
 BASES = {"typed": {"count": 1}, "exec": {"command": ["true"]},
-         "prune": {"path": "/nowhere/at/all", "older_than": "1d"}}
+         "prune": {"path": "/nowhere/at/all", "older_than": "1d"}, "unit": {"unit": "backup.service"}}
 
 
 def guard_command(*arguments):

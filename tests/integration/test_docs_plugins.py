@@ -96,6 +96,7 @@ def test_in_cpp(root, tmp_path, compiler):
     check_await_file(tmp_path / "await_file.so", tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not shutil.which("rustc"), reason="there is no rustc here; ./quickstart test --all installs it")
 def test_in_rust(tmp_path):
     binding = block("rota.rs")
@@ -105,6 +106,7 @@ def test_in_rust(tmp_path):
     check_await_file(tmp_path / "await_file.so", tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not shutil.which("rustc"), reason="there is no rustc here; ./quickstart test --all installs it")
 def test_panic_in_rust(tmp_path):
     (tmp_path / "rota.rs").write_text(block("rota.rs"))
@@ -132,7 +134,7 @@ def test_the_lines_by_hand(root, tmp_path):
     (tmp_path / "await_file.c").write_text(block("await_file.c"))
     # As if it had been built for where it is.
     prefix = re.search(r"^CMAKE_INSTALL_PREFIX:PATH=(.*)$", (h.BUILD / "CMakeCache.txt").read_text(), re.M)[1]
-    pc = (root / "usr/lib/pkgconfig/rota.pc").read_text()
+    pc = (root / "usr/share/pkgconfig/rota.pc").read_text()
     (tmp_path / "rota.pc").write_text(pc.replace(prefix, f"{root}/usr"))
     out = well("sh", "-e", "-c", block("by hand"), cwd=tmp_path,
                env={**os.environ, "PKG_CONFIG_PATH": str(tmp_path)})

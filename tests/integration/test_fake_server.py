@@ -9,6 +9,7 @@ from fake_server import (GREETING, FakeServer, closing, drip, endless, granted, 
                          renewed, resetting, silence)
 from fault_proxy import FaultProxy
 from fleet import wait_for
+from redis_server import NO_RETRY
 from resp import error, script_body
 
 TURN = 1_700_000_000_000
@@ -32,7 +33,7 @@ def client_of(server):
         where = {"unix_socket_path": server.address[5:]}
     else:
         where = {"host": "127.0.0.1", "port": int(server.address.rpartition(":")[2])}
-    return redis.Redis(**where, decode_responses=True, socket_timeout=1)
+    return redis.Redis(**where, decode_responses=True, socket_timeout=1, retry=NO_RETRY)
 
 
 def test_first_rule_that_fits_answers(server):

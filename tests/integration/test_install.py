@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What cmake --install puts where, and that the texts say where it is."""
+import hashlib
 import os
 import re
 import shutil
@@ -30,11 +31,14 @@ def installed(tmp_path_factory):
 def test_each_thing_is_in_its_place(installed):
     for name in ("usr/sbin/rotad", "usr/libexec/rota-guard", "usr/lib/rota/exec.so",
                  "usr/lib/rota/exec.description", "usr/lib/rota/prune.so", "usr/lib/rota/prune.description",
-                 "usr/lib/rota/librota-check.so", "usr/lib/rota/librota-tls.so",
-                 "usr/include/rota/plugin.h", "usr/lib/pkgconfig/rota.pc",
+                 "usr/lib/rota/unit.so", "usr/lib/rota/unit.description",
+                 "usr/lib/rota/librota-check.so", "usr/lib/rota/librota-control.so", "usr/lib/rota/librota-tls.so",
+                 "usr/include/rota/plugin.h", "usr/share/pkgconfig/rota.pc",
                  "usr/lib/cmake/rota/rota-config.cmake", "usr/lib/cmake/rota/rota-config-version.cmake",
                  "usr/lib/cmake/rota/rota-plugin.map", "usr/share/doc/rota/plugins.md",
-                 "usr/lib/systemd/system/rotad.service", "usr/share/man/man8/rotad.8",
+                 "usr/lib/systemd/system/rotad.service", "usr/lib/systemd/catalog/rota.catalog",
+                 "usr/lib/sysusers.d/rota.conf",
+                 "usr/share/doc/rota/examples/hardened.conf", "usr/share/man/man8/rotad.8",
                  "usr/share/man/man8/rota-guard.8", "usr/share/man/man7/rota-plugins.7", "usr/share/man/man7/rota-guide.7",
                  "usr/share/man/man5/rotad.conf.5",
                  "usr/share/doc/rota/security.md", "usr/share/doc/rota/examples/redis-acl.example",
@@ -94,3 +98,26 @@ def test_systemd_takes_the_unit(installed, tmp_path):
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(copy)], text=True, timeout=60,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert "rotad.service" not in done.stdout, done.stdout
+
+
+def test_recipes_name_this_version_and_its_license():
+    version = re.search(r"^project\(rota VERSION (\S+) ", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+    license = hashlib.md5((ROOT / "LICENSE").read_bytes()).hexdigest()
+    assert f"md5={license}" in (ROOT / f"docs/yocto/rota_{version}.bb").read_text()
+    assert f"ROTA_VERSION = {version}\n" in (ROOT / "docs/buildroot/rota/rota.mk").read_text()
+
+
+def test_recipes_take_all_that_is_installed(installed):
+    """Yocto takes what FILES names, and what lies in its own folders."""
+    [recipe] = (ROOT / "docs/yocto").glob("*.bb")
+    named = re.findall(r"\$\{prefix\}/(lib/[^\s\"]+)", recipe.read_text())
+    files = [path.relative_to(installed / "usr").as_posix() for path in (installed / "usr/lib").rglob("*") if path.is_file()]
+    assert [name for name in files if not name.startswith(tuple(f"{folder}/" for folder in named))] == []
+    assert {"lib/rota/librota-check.so", "lib/rota/librota-control.so"} < set(files)
+
+
+def test_recipes_ask_for_the_cmake_that_it_takes():
+    version = re.search(r"^cmake_minimum_required\(VERSION (\S+)\)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+    [recipe] = (ROOT / "docs/yocto").glob("*.bb")
+    assert f"(CMake {version})" in recipe.read_text()
+    assert f"BR2_HOST_CMAKE_AT_LEAST_{version.replace('.', '_')}\n" in (ROOT / "docs/buildroot/rota/Config.in").read_text()

@@ -13,6 +13,7 @@ import pytest
 
 import sandbox
 from fleet import LOCAL, SHORT, wait_for
+from rotactl import rotactl
 from sandbox import needs_root
 
 TICK = {**SHORT, "every": "2s", "attempts": 1}
@@ -219,6 +220,20 @@ def test_a_user_who_comes_later(place):
     device.signal(signal.SIGHUP)
     device.wait_line(unapplied, within=20, count=2)
     assert len(device.lines(words)) == 2
+
+
+@needs_root
+def test_what_is_not_applied_is_not_said_again_after_a_drain(place):
+    unapplied = "^job: limits.processes is not kept, since the job runs as root$"
+    job = {**TICK, "params": {"command": ["/bin/echo", "ran"]}, "limits": {"processes": 100}}
+    device = place.device({"job": job}, job_user="root").start()
+    for _ in range(2):
+        device.wait_line(r"^job\| ran$", within=20)
+        assert rotactl(device, "drain").returncode == 0
+        ran = len(device.lines(r"^job\| ran$"))
+        assert rotactl(device, "undrain").returncode == 0
+        device.wait_line(r"^job\| ran$", within=20, count=ran + 1)
+    assert len(device.lines(unapplied)) == 1
 
 
 @needs_root

@@ -9,21 +9,11 @@ import signal
 import pytest
 
 import guard_harness as h
-import journal as journals
 from fleet import LOCAL, ONCE, SANITIZED, SHORT, wait_for
 
 LONG = {**SHORT, "worst_case": "1m"}
 ONE_TRY = {**ONCE, "attempts": 1}
 LEFT_OUT = re.compile(r"report\| \((\d+) lines? w(?:as|ere) left out\)")
-
-needs_journal = pytest.mark.skipif(not journals.can_be_played(), reason="this user can make no mount namespace")
-
-
-@pytest.fixture
-def journal():
-    the_journal = journals.Journal()
-    yield the_journal
-    the_journal.close()
 
 
 def report(fleet, text, kind=SHORT, top=(), **more):
@@ -37,7 +27,6 @@ def ended(fleet):
     return fleet.wait_history("report", within=40)[0]
 
 
-@needs_journal
 def test_lines_are_entries_of_the_job(fleet, journal):
     journal.start(report(fleet, "printf 'plain\\n<3>disk full\\n<7>detail\\n<8>no level\\n  indented\\n\\n<4>\\na\\tb\\n';"
                                 "sleep 0.2; echo aside >&2; printf 'no end'"))
@@ -55,7 +44,6 @@ def test_lines_are_entries_of_the_job(fleet, journal):
     assert own["ROTA_JOB"] == "report" and own["ROTA_OUTCOME"] == "succeeded"
 
 
-@needs_journal
 def test_where_there_is_no_fence_there_is_no_field(fleet, journal):
     journal.start(report(fleet, "echo here", lock="none", first="now"))
     entry = journal.wait_message("report", "here")
@@ -69,7 +57,6 @@ def test_lines_bear_the_name_where_there_is_no_journal(fleet):
         ("info", "report| plain"), ("error", "report| disk full")]
 
 
-@needs_journal
 def test_no_line_passes_for_anything_else(fleet, journal):
     forged = (r"x\nMESSAGE=forged\nSYSLOG_IDENTIFIER=sshd\n\nMESSAGE\n\006\000\000\000\000\000\000\000forged\nPRIORITY=0\n"
               r"\033[2J\033]0;title\007\r\377\302\233\342\200\256\303\n")
@@ -84,14 +71,12 @@ def test_no_line_passes_for_anything_else(fleet, journal):
     assert len(journal.entries("report")) + len(journal.entries("rotad")) == len(journal.received)
 
 
-@needs_journal
 def test_log_level_is_for_jobs_too(fleet, journal):
     journal.start(report(fleet, "printf 'plain\\n<5>notice\\n<4>warning\\n<0>worst\\n'", top={"log_level": "warning"}))
     ended(fleet)
     assert journal.messages("report") == ["warning", "worst"]
 
 
-@needs_journal
 def test_log_of_a_plugin(fleet, folder, journal):
     shutil.copy(h.compile_plugin(folder, h.PLUGINS / "behave.c"), fleet.plugins)
     journal.start(report(fleet, "", plugin="behave", params={"as": "chatty"}))
@@ -164,7 +149,6 @@ ROTA_PLUGIN(.name = "rude", .version = "1", .summary = "Says what it should not.
 """
 
 
-@needs_journal
 def test_what_a_plugin_says_is_fit_for_a_terminal(fleet, folder, journal):
     shutil.copy(h.compile_text(folder, "rude", PLUGIN), fleet.plugins)
     journal.start(report(fleet, "", plugin="rude", params={}))

@@ -159,7 +159,7 @@ def test_demonstration_has_the_golden_shape_and_leaves_nothing(quickstart):
     (["run", "--quick"], 'run does not know "--quick"'),
     (["test", "--most"], 'test does not know "--most"'),
     (["fuzz", "nothing"], 'there is no fuzz target "nothing"; write one of address'),
-    (["go"], 'there is no command "go"; write run, test or fuzz'),
+    (["go"], 'there is no command "go"; write run, test, package or fuzz'),
 ])
 def test_a_wrong_command_line_says_what_to_write(quickstart, words, said):
     process = quickstart(*words)
@@ -199,6 +199,47 @@ again=$3; run_pytest ci; echo "$passed $failed"
     assert done.stdout.splitlines()[-1] == counted
     assert ("failed again; all of it is in build/ci-pytest-again.log:" in done.stdout) == said
     assert "90 passed" not in done.stdout
+
+
+@pytest.mark.parametrize("allowed, status", [("no", 1), ("yes", 0)])
+def test_what_cannot_be_booted_is_named_and_does_not_pass_by_itself(tmp_path, allowed, status):
+    """By a pytest that skips two of five tests for one reason."""
+    script = """. "$1"; here=$2; cd "$2"; mkdir -p build; may_skip=$3
+need() { :; }
+pytest_booted() {
+    echo 'SKIPPED [2] tests/system/conftest.py:9: only root can boot a machine'
+    echo '3 passed, 2 skipped in 9s'
+}
+run_system; sum_up
+"""
+    done = subprocess.run(["bash", "-c", script, "test", QUICKSTART, tmp_path, allowed], text=True, timeout=20,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lines = done.stdout.splitlines()
+    assert done.returncode == status
+    assert lines[-1] == "3 passed, 0 failed, 2 skipped"
+    assert "left out of the booted systems: only root can boot a machine" in lines
+    assert ("that counts as failed; --allow-skip lets it pass" in lines) == (allowed == "no")
+
+
+@pytest.mark.parametrize("meanwhile, again", [
+    (":", False), ("touch -d tomorrow runtime/changed.c", True), ("touch -d yesterday build/passed", True),
+    ("faults=1; run_tests; faults=0", True),
+], ids=["nothing", "a change", "a day", "a failure"])
+def test_all_tests_leave_out_what_has_just_passed(tmp_path, meanwhile, again):
+    """The unit tests stand for it; the long ones run in any case."""
+    script = """. "$1"; here=$2; cd "$2"; mkdir -p build runtime; faults=0
+for name in need need_fuzzer find_redis build build_32bit begin_sim end_sim pytest_in run_system give_back; do
+    eval "$name() { :; }"
+done
+run_units() { say units; }
+run_pytest() { say "long $with_long"; passed=$((passed + 1)) failed=$((failed + faults)); }
+run_tests; """ + meanwhile + """; say "-- all"; with_long=yes; run_tests
+"""
+    done = subprocess.run(["bash", "-c", script, "test", QUICKSTART, tmp_path], text=True, timeout=20,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    first, last = done.stdout.split("-- all\n")
+    assert "units" in first and "long yes" in last
+    assert ("units" in last) == again
 
 
 def by_fake_ctest(folder, play, *words):

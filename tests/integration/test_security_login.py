@@ -153,9 +153,9 @@ def test_whoever_may_write_can_fill_redis_for_all(fleet):
     fleet.client.config_set("maxmemory", fleet.client.info("memory")["used_memory"] + 4_000_000)
     give_user(fleet, "gate-1")
     with fleet.redis.client("gate-1", "gate-1 opens") as stolen:
-        with pytest.raises(redis.ResponseError, match="OOM"):
+        with pytest.raises(redis.ResponseError, match="maxmemory"):
             for number in range(100):
                 stolen.set(f"test:{{x}}:{number}", "x" * 100_000)
-    with pytest.raises(redis.ResponseError, match="OOM"):
+    with pytest.raises(redis.ResponseError, match="maxmemory"):
         fleet.client.set("another fleet's", "x" * 200_000)
 

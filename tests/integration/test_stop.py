@@ -3,13 +3,14 @@
 import signal
 import time
 
-from fleet import ONCE, RENEWED, SLOWNESS, is_alive, wait_for
+from fleet import ONCE, RENEWED, SHORT, SLOWNESS, is_alive, wait_for
 
 KIND = {**RENEWED, **ONCE, "lease": "6s"}
 NEEDS_A_SECOND = """
 trap 'trap "" TERM; note asked; sleep 1; note over; exit 0' TERM
+sleep 60 &
 note ready
-sleep 60 & wait
+wait
 """
 DEAF = """
 trap '' TERM
@@ -38,7 +39,7 @@ def test_worker_is_asked_then_reaped_then_the_lock_is_released(fleet):
     assert device.ended() == 0
     entry, = fleet.history("report")
     assert (entry["outcome"], entry["held"]) == ("declined", "1")
-    assert entry["detail"] == "rotad stops, or the job was removed"
+    assert entry["detail"] == "rotad stops, or is drained"
     # No attempt is counted, and any other device may take it from now on.
     assert fleet.claim("report")["attempt"] == "0"
     fleet.device({"report": {**KIND, "stop_grace": "2s", **fleet.body("report")}}).start()
@@ -73,5 +74,18 @@ def test_stops_while_redis_is_gone(fleet):
     # The second that the worker needs, and a time-out for the finish that nobody takes.
     assert device.stop(5) == 0
     assert fleet.entries("over") and not is_alive(begin.pid)
-    device.wait_line("report: was not yet told to Redis when rotad's time to stop was over; "
-                     "its lock is left to expire", 1)
+    device.wait_line("report: was not yet told to Redis when rotad stopped; its lock, if any, is left to expire", 1)
+
+
+def test_stops_while_its_question_has_no_answer(fleet):
+    """Nothing ran, so there is nothing that Redis was not told; nor is the time to stop over."""
+    device = fleet.device({"report": {**SHORT, "every": "2s", **fleet.body("report")}}).start()
+    fleet.wait_history("report")
+    fleet.redis.process.send_signal(signal.SIGSTOP)
+    try:
+        device.wait_line("does not answer")
+        assert device.stop(5) == 0
+    finally:
+        fleet.redis.process.send_signal(signal.SIGCONT)
+    device.wait_line("report: had no answer from Redis when rotad stopped; its lock, if any, is left to expire", 1)
+    assert not device.lines("was not yet told|time to stop was over")

@@ -88,7 +88,7 @@ def test_a_closed_working_directory_is_no_hindrance(tmp_path):
     with tempfile.TemporaryDirectory() as open_folder:
         os.chmod(open_folder, 0o755)
         conf = pathlib.Path(open_folder) / "rotad.conf"
-        conf.write_text('prefix = "x:"; redis = { address = "127.0.0.1:1"; tls = true; };\n')
+        conf.write_text('device = "d"; prefix = "x:"; redis = { address = "127.0.0.1:1"; tls = true; };\n')
         checked = subprocess.run([*as_nobody, ROTAD, "-c", conf, "--check"], cwd=tmp_path, capture_output=True, text=True,
                                  timeout=30, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")

@@ -114,10 +114,13 @@ SANITIZER_PARTS = re.compile(r"lib(asan|ubsan|gcc_s|m|resolv)\.so\.\d+")
 PROGRAMS = {
     "runtime/supervisor/rotad": {"libsystemd", "libhiredis", "libconfig"},
     "runtime/guard/rota-guard": set(),
+    "runtime/rotactl/rotactl": {"libsystemd"},
     "runtime/supervisor/librota-check.so": {"libsystemd"},
+    "runtime/supervisor/librota-control.so": {"libsystemd"},
     "runtime/tls/librota-tls.so": {"libssl", "libcrypto"},
     "plugins/exec.so": set(),
     "plugins/prune.so": set(),
+    "plugins/unit.so": {"libsystemd"},
 }
 
 INCLUDE = re.compile(r"^\s*#\s*include\s*(.*?)\s*(?:/\*.*)?$")
@@ -295,10 +298,10 @@ def check_exports(path, symbol):
         [] if symbol in symbols else [f"{path.name}: does not export {symbol}"])
 
 
-def check_lent(listed, module):
+def check_lent(listed, modules):
     """What a program exports stays in it, whether anybody calls it or not."""
-    called = {s for _, s, _ in nm("-D", "--undefined-only", module)}
-    return [f"{listed.name}: {name} is lent, and {module.name} does not call it"
+    called = {s for _, s, _ in nm("-D", "--undefined-only", *modules)}
+    return [f"{listed.name}: {name} is lent, and no module calls it"
             for name in re.findall(r"^ *(\w+);", listed.read_text(encoding="utf-8"), re.M) if name not in called]
 
 
@@ -312,7 +315,8 @@ def check_programs(build, sanitized):
         found += check_needed(path, expected, sanitized)
     for path in sorted((build / "plugins").glob("*.so")):
         found += check_exports(path, "rota_plugin")
-    for module, symbol in (("tls/librota-tls.so", "rota_tls"), ("supervisor/librota-check.so", "rota_check")):
+    for module, symbol in (("tls/librota-tls.so", "rota_tls"), ("supervisor/librota-check.so", "rota_check"),
+                           ("supervisor/librota-control.so", "rota_control")):
         if (build / "runtime" / module).exists():
             found += check_exports(build / "runtime" / module, symbol)
     return found
@@ -330,7 +334,7 @@ def main():
     if not options.pure:
         found += check_programs(options.build, options.sanitized)
         found += check_lent(options.source / "runtime/supervisor/lent.list",
-                            options.build / "runtime/supervisor/librota-check.so")
+                            [options.build / f"runtime/supervisor/librota-{name}.so" for name in ("check", "control")])
     for line in found:
         print(line)
     return 1 if found else 0

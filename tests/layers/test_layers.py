@@ -193,10 +193,10 @@ def test_plugin_export_is_reported(tmp_path):
 
 
 def test_what_is_lent_to_nobody_is_reported(tmp_path):
-    module = link(tmp_path / "module.so", "int used(void); int call(void) { return used(); }", "-shared", "-fPIC")
-    write(tmp_path, {"lent.list": "/* Of\n * both. */\n{\n    unused;\n    used;\n};\n"})
-    assert layers.check_lent(tmp_path / "lent.list", module) == [
-        "lent.list: unused is lent, and module.so does not call it"]
+    modules = [link(tmp_path / f"{name}.so", f"int {name}(void); int call(void) {{ return {name}(); }}", "-shared", "-fPIC")
+               for name in ("used", "other")]
+    write(tmp_path, {"lent.list": "/* Of\n * both. */\n{\n    unused;\n    used;\n    other;\n};\n"})
+    assert layers.check_lent(tmp_path / "lent.list", modules) == ["lent.list: unused is lent, and no module calls it"]
 
 
 def test_missing_program_is_reported(tmp_path):

@@ -378,13 +378,15 @@ static void run_line(char *line)
 
 static int on_input(sd_event_source *source, int fd, uint32_t events, void *context)
 {
-    size_t room = sizeof driver.line - driver.line_len;
-    ssize_t n = read(fd, driver.line + driver.line_len, room);
     char *end_of_line;
+    ssize_t n;
 
     (void)source;
     (void)events;
     (void)context;
+    if (driver.line_len >= sizeof driver.line)
+        abort();
+    n = read(fd, driver.line + driver.line_len, sizeof driver.line - driver.line_len);
     if (n <= 0)
         return sd_event_exit(driver.event, 0);
     driver.line_len += (size_t)n;
