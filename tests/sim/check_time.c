@@ -192,6 +192,17 @@ static int64_t longest_silence_ms(const struct sim *s, unsigned record)
     return RATES((again ? 4 : 2) * period + 2 * spec->timing.lease_ms + spread + SECOND_MS);
 }
 
+/* Of a `lock_key`, a token that a store which lost its newest writes has anew may be another job's:
+ * where the server's clock was set back too, nobody can tell how long it was to last. */
+static bool is_stuck(const struct sim *s, unsigned record)
+{
+    const struct job_spec *spec = &job_of(s, record)->specs[1];
+    const struct memory_lock *lock = &s->servers[0].copy.jobs[plan_lock(&s->plan, record)].lock;
+
+    return spec->lock_key && lock->value[0] != '\0' &&
+           lock->until.ms - server_time(s).ms > spec->timing.lease_ms;
+}
+
 /* Most jobs are not silent: only for one that is are all devices looked at. */
 static void watch_silence(struct sim *s, unsigned record)
 {
@@ -201,7 +212,8 @@ static void watch_silence(struct sim *s, unsigned record)
     if (s->now_ms - later(since, s->calm_ms) <= longest_ms)
         return;
     able_ms = able_since(s, record);
-    if (able_ms == QUEUE_NEVER || s->now_ms - later(since, able_ms) <= longest_ms)
+    if (able_ms == QUEUE_NEVER || s->now_ms - later(since, able_ms) <= longest_ms ||
+        is_stuck(s, record))
         return;
     check_breach(s, "%s: nothing ran for %lld ms, and a device could have",
                  job_of(s, record)->specs[0].name, (long long)(s->now_ms - later(since, able_ms)));
