@@ -387,9 +387,10 @@ def test_a_kill_by_hand_is_taken_over_and_ctrl_c_leaves_nothing(quickstart):
     process = quickstart("run", "--for", "10m")
     lines = []
     pids = lines_until(process, lines, r"gate-1 is pid (\d+), gate-2 (\d+), gate-3 (\d+)", 20)
-    # A run whose lease ends before the next turn falls due: turns are 20 s apart.
-    run = lines_until(process, lines, rf"^\d\d:\d\d:(?:[024]\d|[135]0) ({DEVICE})  long_report: started", 60)
-    os.kill(int(pids[int(run[1][-1])]), signal.SIGKILL)
+    # A run whose lease ends before the next turn falls due: turns are 20 s apart, and the first begins late.
+    run = lines_until(process, lines, rf"^\d\d:\d\d:(?:0|([24]))\d ({DEVICE})  long_report: started,"
+                                      r" turn of \d\d:\d\d(?(1):\1\d) UTC", 90)
+    os.kill(int(pids[int(run[2][-1])]), signal.SIGKILL)
     lines_until(process, lines, KINDS["gone"], 5)
     lines_until(process, lines, KINDS["taken over"].replace(JOB, "long_report"), 9)
     took = lines_until(process, lines, r"^-- takeover (\d+\.\d) s after the kill", 2)
