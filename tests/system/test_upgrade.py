@@ -67,7 +67,9 @@ def count_warnings(device):
     return device.journal("-u", "rotad").splitlines().count(WARNING)
 
 
+# On one release: it takes two more builds, and nothing in it depends on the release.
 @pytest.mark.long
+@pytest.mark.parametrize("release", ["bookworm"])
 def test_both_versions_share_turns_and_the_old_one_is_upgraded(fleet, boot, release, shared):
     # The old one knows no user for jobs: theirs are not the same.
     (shared / "ledger").touch()
