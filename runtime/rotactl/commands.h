@@ -2,8 +2,7 @@
  * rotactl/commands.h: what rotactl can do. */
 #ifndef ROTA_ROTACTL_COMMANDS_H
 #define ROTA_ROTACTL_COMMANDS_H
-#include <stdbool.h>
-#include <stdint.h>
+#include "rotactl/call.h"
 
 struct request {
     const char *runtime_dir;
@@ -12,8 +11,8 @@ struct request {
     int64_t timeout_ms;
 };
 
-/* Each does its work, says what there is to say, and returns the exit status. */
-typedef int command_run(const struct request *r);
+/* Each asks over an open call, says what there is to say, and returns the exit status. */
+typedef int command_run(struct call *c, const struct request *r);
 command_run command_status;
 command_run command_drain;
 command_run command_undrain;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/units.h"
-#include "rotactl/call.h"
 #include "rotactl/commands.h"
 #include "rotactl/output.h"
 #include <errno.h>
@@ -78,7 +77,7 @@ static int hand_over(struct call *c)
     return rc == 0 ? STATUS_LOOK : rc;
 }
 
-static int drain_patiently(struct call *c, const struct request *r)
+int command_drain(struct call *c, const struct request *r)
 {
     int64_t asked = r->has_timeout ? r->timeout_ms : CALL_NO_LIMIT;
     int64_t limit = asked < ANSWER_MS ? ANSWER_MS : asked;
@@ -93,28 +92,12 @@ static int drain_patiently(struct call *c, const struct request *r)
     return rc == -ETIMEDOUT ? hand_over(c) : rc;
 }
 
-int command_drain(const struct request *r)
-{
-    struct call call;
-    int rc = call_open(r->runtime_dir, &call);
-
-    if (rc != 0)
-        return rc;
-    rc = drain_patiently(&call, r);
-    call_close(&call);
-    return rc;
-}
-
-int command_undrain(const struct request *r)
+int command_undrain(struct call *c, const struct request *r)
 {
     sd_bus_message *reply = NULL;
-    struct call call;
-    int rc = call_open(r->runtime_dir, &call);
+    int rc = call_now(c, "Undrain", &reply);
 
-    if (rc != 0)
-        return rc;
-    rc = call_now(&call, "Undrain", &reply);
+    (void)r;
     sd_bus_message_unref(reply);
-    call_close(&call);
     return rc;
 }

@@ -182,6 +182,18 @@ static const char *find_misplaced(const struct request *r, const struct command 
     return r->json && !c->takes_json ? "--json" : NULL;
 }
 
+static int ask(const struct command *command, const struct request *r)
+{
+    struct call call;
+    int rc = call_open(r->runtime_dir, &call);
+
+    if (rc != 0)
+        return rc;
+    rc = command->run(&call, r);
+    call_close(&call);
+    return rc;
+}
+
 static int run(const struct request *r, char **words)
 {
     const struct command *c;
@@ -210,7 +222,7 @@ static int run(const struct request *r, char **words)
         fprintf(stderr, "rotactl: %s takes no %s\n", c->name, misplaced);
         return EX_USAGE;
     }
-    return c->run(r);
+    return ask(c, r);
 }
 
 int main(int argc, char **argv)

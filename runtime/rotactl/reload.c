@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "rotactl/call.h"
 #include "rotactl/commands.h"
 #include "rotactl/output.h"
 #include <sysexits.h>
@@ -26,18 +25,15 @@ static int print(sd_bus_message *m)
     return rc < 0 ? rc : good;
 }
 
-int command_reload(const struct request *r)
+int command_reload(struct call *c, const struct request *r)
 {
     sd_bus_message *reply = NULL;
-    struct call call;
-    int good, rc = call_open(r->runtime_dir, &call);
+    int good, rc = call_wait(c, "Reload", RELOAD_LIMIT_MS, &reply);
 
-    if (rc != 0)
-        return rc;
-    rc = call_wait(&call, "Reload", RELOAD_LIMIT_MS, &reply);
+    (void)r;
     if (rc == 0) {
         good = print(reply);
-        rc = good < 0 ? call_say_odd(&call) : good ? 0 : EX_CONFIG;
+        rc = good < 0 ? call_say_odd(c) : good ? 0 : EX_CONFIG;
     } else if (rc < 0) {
         fputs("rotactl: rotad has not read the configuration within 4 min; its journal says how it "
               "went\n",
@@ -45,6 +41,5 @@ int command_reload(const struct request *r)
         rc = STATUS_NO_ANSWER;
     }
     sd_bus_message_unref(reply);
-    call_close(&call);
     return rc;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
-#include "rotactl/call.h"
 #include "rotactl/commands.h"
 #include "rotactl/output.h"
 #include <string.h>
@@ -108,18 +107,13 @@ static int print(sd_bus_message *m, bool json)
     return json ? print_json(m, device, status) : print_text(m, device, status);
 }
 
-int command_status(const struct request *r)
+int command_status(struct call *c, const struct request *r)
 {
     sd_bus_message *reply = NULL;
-    struct call call;
-    int rc = call_open(r->runtime_dir, &call);
+    int rc = call_now(c, "Status", &reply);
 
-    if (rc != 0)
-        return rc;
-    rc = call_now(&call, "Status", &reply);
     if (rc == 0 && print(reply, r->json) < 0)
-        rc = call_say_odd(&call);
+        rc = call_say_odd(c);
     sd_bus_message_unref(reply);
-    call_close(&call);
     return rc;
 }
