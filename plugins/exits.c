@@ -2,7 +2,7 @@
 #include "exits.h"
 
 #include <ctype.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #define STATUS_MAX 255
@@ -63,4 +63,13 @@ int exits_check(const struct rota_run *r)
         }
     }
     return ROTA_SUCCEEDED;
+}
+
+/* The guard writes there before it sends the first SIGTERM, so a child that died of it is seen as
+ * stopped. */
+bool exits_by_stop(const struct rota_run *r)
+{
+    struct pollfd fd = { .fd = r->stop_fd, .events = POLLIN };
+
+    return rota_should_stop(r) || poll(&fd, 1, 0) > 0;
 }

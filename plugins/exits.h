@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * exits.h: the parameters by which an exit status gets a result of its own, for the plugins that
- * have a program run. */
+ * exits.h: for the plugins that have a program run: the parameters by which an exit status gets a
+ * result of its own, and whether it ended by the stop of its run. */
 #ifndef EXITS_H
 #define EXITS_H
 #include <rota/plugin.h>
+#include <stdbool.h>
 
 /* The rows of the three, for the plugin's table. */
 /* clang-format off */
@@ -24,4 +25,6 @@
 int exits_check(const struct rota_run *r);
 /* The result that the parameters give to an exit status, or -1. */
 int exits_listed(const struct rota_run *r, int status);
+/* The run is to stop: what ends from now on may have ended by that. */
+bool exits_by_stop(const struct rota_run *r);
 #endif

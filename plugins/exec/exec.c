@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -161,15 +160,6 @@ static pid_t start(const char *const *command, int input)
     return error ? -error : child;
 }
 
-/* The guard writes there before it sends the first SIGTERM, so a child that died of it is seen as
- * stopped. */
-static bool is_stopped(const struct rota_run *r)
-{
-    struct pollfd fd = { .fd = r->stop_fd, .events = POLLIN };
-
-    return rota_should_stop(r) || poll(&fd, 1, 0) > 0;
-}
-
 /* To follow the signal's name: what a program did that a limit of its job ended. */
 static const char *limit_of(int signo)
 {
@@ -203,7 +193,7 @@ static int result_of(const struct rota_run *r, const char *program, int status)
 
     /* Many programs exit with 0 when they are asked to end, their work half done. So a success
      * counts only where it came before the stop. */
-    if (is_stopped(r))
+    if (exits_by_stop(r))
         return rota_fail(r, ROTA_DECLINED, "%s was stopped", program);
     if (WIFSIGNALED(status)) {
         name = sigabbrev_np(WTERMSIG(status));
@@ -241,7 +231,7 @@ static int run(const struct rota_run *r)
         return rota_fail(r, ROTA_FAILED, "%s cannot be started: %s%s", command[0], strerror(-child),
                          limit_behind(-child));
     /* A SIGTERM to all that came before the exec was not the program's to see. */
-    if (is_stopped(r))
+    if (exits_by_stop(r))
         kill(child, SIGTERM);
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)

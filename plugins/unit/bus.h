@@ -6,6 +6,8 @@
  * the unit stopped. Functions return 0 or more, or -errno; `error` has systemd's own words. */
 #ifndef UNIT_BUS_H
 #define UNIT_BUS_H
+#include "name.h"
+
 #include <rota/plugin.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,23 +15,22 @@
 
 #define BUS_SYSTEMD "org.freedesktop.systemd1"
 #define BUS_MANAGER "/org/freedesktop/systemd1"
-/* Longest object path of a systemd job, word of a property, and name of a unit, with their ends. */
+/* Longest object path of a systemd job, and word of a property, with their ends. */
 #define BUS_JOB_SIZE 64
 #define BUS_WORD_SIZE 32
-#define BUS_NAME_SIZE 256
 
 struct bus {
     sd_bus *bus;
     const struct rota_run *run;
-    const char *unit;          /* its name, as the job has it */
-    char id[BUS_NAME_SIZE];    /* as systemd has it: that may be an alias */
-    char *path;                /* its object */
-    char job[BUS_JOB_SIZE];    /* the systemd job that was asked for last */
-    char ended[BUS_WORD_SIZE]; /* how that ended ("done"); empty: not yet */
-    bool running;              /* started by bus_start(), it may run; cleared by who saw its end */
-    uint32_t restarts;         /* by systemd itself, of which it was heard */
-    bool interfered;           /* another systemd job stopped the unit */
-    sd_bus_error error;        /* of the last call that was refused */
+    const char *unit;            /* its name, as the job has it */
+    char id[NAME_MAX_BYTES + 1]; /* as systemd has it: that may be an alias */
+    char *path;                  /* its object */
+    char job[BUS_JOB_SIZE];      /* the systemd job that was asked for last */
+    char ended[BUS_WORD_SIZE];   /* how that ended ("done"); empty: not yet */
+    bool running;       /* started by bus_start(), it may run; cleared by who saw its end */
+    uint32_t restarts;  /* by systemd itself, of which it was heard */
+    bool interfered;    /* another systemd job stopped the unit */
+    sd_bus_error error; /* of the last call that was refused */
 };
 
 /* Where the unit is now. */

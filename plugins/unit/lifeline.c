@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lifeline.h"
+#include "name.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,8 +11,6 @@
 #include <syslog.h>
 #include <unistd.h>
 
-/* Longest that systemd takes. */
-#define NAME_MAX_BYTES 255
 #define NAME_PREFIX "rota-ends-"
 /* Of the unit's name: how much of its end has room behind the prefix. */
 #define NAME_TAIL_BYTES (NAME_MAX_BYTES - (sizeof(NAME_PREFIX) - 1))

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest that systemd takes. */
-#define NAME_MAX_BYTES 255
 #define TYPE ".service"
 
 static bool is_name_byte(char c)

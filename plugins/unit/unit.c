@@ -57,13 +57,6 @@ static const struct {
       "cannot start while the machine shuts down" },
 };
 
-static bool is_stopped(const struct rota_run *r)
-{
-    struct pollfd fd = { .fd = r->stop_fd, .events = POLLIN };
-
-    return rota_should_stop(r) || poll(&fd, 1, 0) > 0;
-}
-
 static bool is_denied(const struct bus *b)
 {
     return sd_bus_error_has_names(&b->error, SD_BUS_ERROR_ACCESS_DENIED,
@@ -165,7 +158,7 @@ static int wait_until_free(struct bus *b)
         }
         if (strcmp(s.active, "deactivating") != 0)
             return rota_fail(b->run, ROTA_DECLINED, "%s is running already", b->unit);
-        if (is_stopped(b->run))
+        if (exits_by_stop(b->run))
             return say_stopped(b);
         r = bus_wait(b, true, -1);
         if (r < 0)
@@ -227,7 +220,7 @@ static int bind_to_life(struct bus *b, int *ret_lifeline)
         return is_denied(b) ? look_at_limit(b) : say_refused(b, fd);
     *ret_lifeline = fd;
     while (!b->ended[0]) {
-        if (is_stopped(b->run))
+        if (exits_by_stop(b->run))
             return say_stopped(b);
         r = bus_wait(b, true, -1);
         if (r < 0)
@@ -295,7 +288,7 @@ static int play(struct bus *b)
     if (r < 0)
         return say_refused(b, r);
     for (;;) {
-        if (is_stopped(b->run))
+        if (exits_by_stop(b->run))
             return stop(b);
         r = bus_look(b, &s);
         if (r >= 0 && bus_is_down(&s)) {
@@ -359,7 +352,7 @@ static int run(const struct rota_run *r)
     if (result == ROTA_SUCCEEDED)
         result = wait_until_free(&b);
     if (result == ROTA_SUCCEEDED)
-        result = is_stopped(r) ? say_stopped(&b) : play(&b);
+        result = exits_by_stop(r) ? say_stopped(&b) : play(&b);
     let_go(&b, lifeline);
     return result;
 }

@@ -12,6 +12,7 @@ UNIT = h.BUILD / "plugins" / "unit.so"
 FAKE = h.BUILD / "tests" / "integration" / "fake_systemd"
 HERE = h.ROOT / "tests" / "integration" / "unit"
 NAME = "backup@db.service"
+BUS_TIMEOUT_S = 2
 DENIED = "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"
 
 
@@ -19,7 +20,8 @@ DENIED = "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"
 def plugin(folder):
     """The plugin as it was built, with a system bus of the tests' own."""
     return h.compile_plugin(folder, HERE / "own_bus.c", "unit_here",
-                            [f'UNIT="{UNIT}"', f'BUS="unix:path={folder}/bus"'], ["-ldl"])
+                            [f'UNIT="{UNIT}"', f'BUS="unix:path={folder}/bus"', f'BUS_TIMEOUT="{BUS_TIMEOUT_S}s"'],
+                            ["-ldl"])
 
 
 class Systemd:
@@ -164,6 +166,19 @@ def test_signals_are_lost(folder, plugin):
 def test_waits_for_the_end_of_an_earlier_run(folder, plugin):
     result, _, calls = run(folder, plugin, active="deactivating", run_ms=300)
     assert result == h.SUCCEEDED and f"start {NAME} replace" in calls
+
+
+def test_what_ends_an_earlier_run_is_not_taken_for_a_stop_of_this_one(folder, plugin):
+    """Which ends at once, as it does without a lifeline that takes its time."""
+    result, detail, _ = run(folder, plugin, active="deactivating", run_ms=300, job="assert", limit="1000000",
+                            refuse=f"StartTransientUnit:{DENIED}")
+    assert result == h.FAILED and "Assert" in detail
+
+
+def test_a_slow_systemd_is_waited_for(folder, plugin):
+    """It has taken the call all the same."""
+    result, _, calls = run(folder, plugin, answer_ms=(BUS_TIMEOUT_S + 1) * 1000)
+    assert result == h.SUCCEEDED and len([line for line in calls if line.startswith("start ")]) == 1
 
 
 def test_the_lifeline_has_ended_before(folder, plugin):
@@ -345,6 +360,12 @@ def test_bus_gone(folder, plugin):
         assert systemd.calls("lifeline") == ["lifeline cut", "lifeline ended"]
         assert (ended["how"], ended["result"]) == (h.RETURNED, h.FAILED)
         assert ended["detail"].startswith(f"systemd cannot be asked about {NAME} any more: ")
+
+
+def test_bus_gone_while_it_is_started(folder, plugin):
+    """The call may have been taken: what runs then is to be ended."""
+    result, _, calls = run(folder, plugin, closes="StartUnit")
+    assert result == h.FAILED and "lifeline cut" in calls
 
 
 def test_bus_gone_and_no_lifeline(folder, plugin):

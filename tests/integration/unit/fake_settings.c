@@ -16,6 +16,7 @@ static struct setting {
     { "lifeline", "done" },   { "keeps", "1" },      { "queued", "0" },  { "answer_ms", "0" },
     { "refuse", "nothing:" }, { "cut_ms", "0" },     { "id", "" },       { "lost", "" },
     { "silent", "0" },        { "taken", "0" },      { "kills", "1" },   { "over_ms", "0" },
+    { "closes", "" },
 };
 
 const char *setting(const char *name)

@@ -10,9 +10,10 @@
  *   lifeline=done      how the start of the transient unit ends
  *   keeps=1            0: that lets go of its socket at once
  *   cut_ms=0           how long that takes to end, where its socket closes without a line
- *   answer_ms=0        how long StopUnit takes to be answered
+ *   answer_ms=0        how long StartUnit and StopUnit take to be answered
  *   id=                the unit's own name, where it is asked for by an alias
  *   lost=NAME          the first call or question of that name gets no answer
+ *   closes=NAME        a call of that name closes the bus
  *   silent=0           1: what changes after the start is not told
  *   taken=0            1: someone else starts the unit while the transient one starts
  *   kills=1            how often it has to be killed

@@ -127,31 +127,33 @@ static bool is_lost(const char *name)
     return true;
 }
 
-static bool refuses(sd_bus_message *m, int *ret_answer)
+/* Before any call gets to what answers it. 1: it does not. */
+static int refuse(sd_bus_message *m, void *context, sd_bus_error *error)
 {
-    const char *refuse = setting("refuse"), *member = sd_bus_message_get_member(m);
+    const char *refusal = setting("refuse"), *member = sd_bus_message_get_member(m);
     size_t length = strlen(member);
 
+    (void)context;
+    (void)error;
+    if (strcmp(setting("closes"), member) == 0)
+        return raise(SIGHUP) == 0;
     if (is_lost(member)) {
-        *ret_answer = sd_bus_reply_method_errorf(m, SD_BUS_ERROR_NO_REPLY, "it was lost");
-        return true;
+        must(sd_bus_reply_method_errorf(m, SD_BUS_ERROR_NO_REPLY, "it was lost"), "a loss");
+        return 1;
     }
-    if (strncmp(refuse, member, length) != 0 || refuse[length] != ':')
-        return false;
+    if (strncmp(refusal, member, length) != 0 || refusal[length] != ':')
+        return 0;
     printf("refused %s\n", member);
-    *ret_answer = sd_bus_reply_method_errorf(m, refuse + length + 1, "a test says so");
-    return true;
+    must(sd_bus_reply_method_errorf(m, refusal + length + 1, "a test says so"), "a refusal");
+    return 1;
 }
 
 static int load_unit(sd_bus_message *m, void *context, sd_bus_error *error)
 {
     const char *name;
-    int answer;
 
     (void)context;
     (void)error;
-    if (refuses(m, &answer))
-        return answer;
     must(sd_bus_message_read(m, "s", &name), "LoadUnit");
     snprintf(it.unit, sizeof(it.unit), "%s", name);
     return sd_bus_reply_method_return(m, "o", UNIT_PATH);
@@ -159,24 +161,16 @@ static int load_unit(sd_bus_message *m, void *context, sd_bus_error *error)
 
 static int subscribe(sd_bus_message *m, void *context, sd_bus_error *error)
 {
-    int answer;
-
     (void)context;
     (void)error;
-    if (refuses(m, &answer))
-        return answer;
     it.subscribed = true;
     return sd_bus_reply_method_return(m, "");
 }
 
 static int ref_unit(sd_bus_message *m, void *context, sd_bus_error *error)
 {
-    int answer;
-
     (void)context;
     (void)error;
-    if (refuses(m, &answer))
-        return answer;
     it.referred = true;
     return sd_bus_reply_method_return(m, "");
 }
@@ -189,10 +183,9 @@ static int start_unit(sd_bus_message *m, void *context, sd_bus_error *error)
 
     (void)context;
     (void)error;
-    if (refuses(m, &answer))
-        return answer;
     must(sd_bus_message_read(m, "ss", &name, &mode), "StartUnit");
     printf("start %s %s\n", name, mode);
+    usleep((useconds_t)atoi(setting("answer_ms")) * 1000);
     it.started = true;
     it.start_job = ++it.jobs;
     answer = sd_bus_reply_method_return(m, "o", job_path(it.start_job, path));
@@ -218,12 +211,9 @@ static int stop_unit(sd_bus_message *m, void *context, sd_bus_error *error)
 {
     const char *name, *mode;
     char path[64];
-    int answer;
 
     (void)context;
     (void)error;
-    if (refuses(m, &answer))
-        return answer;
     must(sd_bus_message_read(m, "ss", &name, &mode), "StopUnit");
     printf("stop %s %s\n", name, mode);
     usleep((useconds_t)atoi(setting("answer_ms")) * 1000);
@@ -326,8 +316,6 @@ static int start_transient(sd_bus_message *m, void *context, sd_bus_error *error
 
     (void)context;
     (void)error;
-    if (refuses(m, &answer))
-        return answer;
     must(sd_bus_message_read(m, "ss", &name, &mode), "StartTransientUnit");
     printf("transient %s %s", name, mode);
     must(sd_bus_message_enter_container(m, 'a', "(sv)"), "properties");
@@ -505,6 +493,7 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *con
     must(sd_bus_set_fd(it.bus, client, client), "its socket");
     must(sd_bus_set_server(it.bus, 1, id), "a server");
     must(sd_bus_negotiate_fds(it.bus, 1), "descriptors");
+    must(sd_bus_add_filter(it.bus, NULL, refuse, NULL), "refusals");
     must(sd_bus_start(it.bus), "its start");
     for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
         must(sd_bus_add_object_vtable(it.bus, NULL, objects[i].path, objects[i].interface,
