@@ -12,7 +12,7 @@ import tempfile
 import pytest
 
 import packages
-from machine import Machine
+from machine import Layer, Machine
 
 RELEASES = ("bookworm", "trixie")
 TOOLS = ("systemd-nspawn", "nsenter", "debootstrap", "mount", "unshare", "setpriv")
@@ -39,18 +39,14 @@ def missing():
     tools = [tool for tool in TOOLS if not shutil.which(tool)]
     if tools:
         return f"not installed: {' '.join(tools)}"
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="rota-system."))
-    try:
-        for name in ("lower", "upper", "work", "root"):
-            (folder / name).mkdir()
-        options = f"lowerdir={folder}/lower,upperdir={folder}/upper,workdir={folder}/work"
-        mounted = subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, f"{folder}/root"],
-                                 capture_output=True, text=True)
-        if mounted.returncode != 0:
-            return f"no layer can be mounted over a root: {mounted.stderr.strip()}"
-        subprocess.run(["umount", f"{folder}/root"], check=True)
-    finally:
-        shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="rota-system.") as folder:
+        try:
+            layer = Layer(folder)
+        except OSError as error:
+            # Without the folder's name, which is another one each time: the same reason is said once.
+            reason = str(error).split("\n")[0].rpartition(": ")[2]
+            return f"no layer can be mounted over a root: {reason}"
+        layer.close()
     return None
 
 
@@ -142,8 +138,8 @@ def release(request, ground):
 
 
 @pytest.fixture
-def boot(request, ground):
-    """Boots devices, and ends them: each, whatever becomes of the others."""
+def boot(ground, shared):
+    """Boots devices, and ends them: each, whatever becomes of the others, and before the folder that they may share."""
     with contextlib.ExitStack() as started:
         def start(release, name="gate-1", **options):
             return started.enter_context(contextlib.closing(Device(release, name, **options)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A Debian that systemd has booted, in a container: a root of roots.py with a layer of its own over it. It has a
 network of its own with nothing but loopback; what machines share, they share in a folder. Nothing of it is left."""
+import contextlib
 import os
 import pathlib
 import re
@@ -31,9 +32,9 @@ def wait_for(condition, seconds, what):
 
 
 class Layer:
-    """A root's files with a writable layer over them, mounted at .path."""
+    """A folder's files with a writable layer over them, mounted at .path."""
 
-    def __init__(self, root):
+    def __init__(self, folder):
         self.base = pathlib.Path(tempfile.mkdtemp(prefix="rota-system."))
         self.path = self.base / "root"
         for name in ("upper", "work", "root"):
@@ -42,11 +43,11 @@ class Layer:
         (self.base / "upper").chmod(0o755)
         mounted = subprocess.run(
             ["mount", "-t", "overlay", "overlay", "-o",
-             f"lowerdir={roots.root(root)},upperdir={self.base}/upper,workdir={self.base}/work", str(self.path)],
+             f"lowerdir={folder},upperdir={self.base}/upper,workdir={self.base}/work", str(self.path)],
             capture_output=True, text=True)
         if mounted.returncode != 0:
             shutil.rmtree(self.base)
-            raise OSError(mounted.stderr)
+            raise OSError(mounted.stderr.strip())
 
     def close(self):
         subprocess.run(["umount", str(self.path)], check=True)
@@ -107,7 +108,7 @@ class Machine:
             raise ValueError(f'a machine cannot be called "{name}"; write letters a to z, digits and - within')
         self.release, self.name = release, name
         self.process = self.leader = self.group = self.container = None
-        self.layer = Layer(f"{release}-boot")
+        self.layer = Layer(roots.root(f"{release}-boot"))
         try:
             self._boot(shared)
         except BaseException:
@@ -185,22 +186,32 @@ class Machine:
         wait_for(lambda: text in self.journal(*words), seconds,
                  lambda: f"'{text}' in the journal:\n{self.journal(*words)[-3000:]}")
 
-    def close(self):
-        if self.process and self.process.poll() is None:
-            # With its PID 1 the kernel ends all in it.
-            leader = self.leader or pid_1_below(self.process.pid)
-            if leader:
+    def _end(self):
+        if not self.process or self.process.poll() is not None:
+            return
+        # With its PID 1 the kernel ends all in it.
+        leader = self.leader or pid_1_below(self.process.pid)
+        if leader:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(leader, signal.SIGKILL)
-            try:
-                self.process.wait(END_SECONDS if leader else 1)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait(END_SECONDS)
-        if self.group:
-            self.group.close()
-        # nspawn's own traces.
+        try:
+            self.process.wait(END_SECONDS if leader else 1)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(END_SECONDS)
+
+    def _remove_traces(self):
+        """Those of nspawn."""
         if self.container:
             shutil.rmtree(f"/run/systemd/nspawn/propagate/{self.container}", ignore_errors=True)
         root = os.stat(self.layer.path)
         pathlib.Path(f"/run/systemd/nspawn/locks/inode-{root.st_dev}:{root.st_ino}").unlink(missing_ok=True)
-        self.layer.close()
+
+    def close(self):
+        """The last first; each, whatever becomes of the others."""
+        with contextlib.ExitStack() as steps:
+            steps.callback(self.layer.close)
+            steps.callback(self._remove_traces)
+            if self.group:
+                steps.callback(self.group.close)
+            steps.callback(self._end)

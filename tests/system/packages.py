@@ -7,6 +7,7 @@ in a root of that release. In $ROTA_DEBS/RELEASE, else in build/debs/RELEASE.
 import fcntl
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -20,11 +21,6 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 RULES = ("systemd", "packaging", "cmake", "CMakePresets.json", "quickstart")
 SOURCES = RULES + ("CMakeLists.txt", "LICENSE", "runtime", "plugins", "conf", "docs")
 BUILD_SECONDS = 900
-
-
-def this_release():
-    lines = pathlib.Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
-    return next((line.split("=")[1] for line in lines if line.startswith("VERSION_CODENAME=")), None)
 
 
 def folder(release, tag=None, edit=None):
@@ -54,11 +50,12 @@ def old_tree(target, tag):
     target.mkdir()
     archive = subprocess.run(["git", "-C", TREE, "archive", tag], check=True, stdout=subprocess.PIPE).stdout
     subprocess.run(["tar", "-x", "-C", target], input=archive, check=True)
-    for name in ("cmake", "packaging", "systemd"):
-        shutil.rmtree(target / name, ignore_errors=True)
-        shutil.copytree(TREE / name, target / name)
-    for name in ("CMakePresets.json", "quickstart"):
-        shutil.copy(TREE / name, target / name)
+    for name in RULES:
+        if (TREE / name).is_dir():
+            shutil.rmtree(target / name, ignore_errors=True)
+            shutil.copytree(TREE / name, target / name)
+        else:
+            shutil.copy(TREE / name, target / name)
     rules = target / "cmake/RotaPackage.cmake"
     rules.write_text(rules.read_text().replace("set(ROTA_DEB_RELEASE 1 ", "set(ROTA_DEB_RELEASE 0 "))
     lists = target / "CMakeLists.txt"
@@ -69,13 +66,13 @@ def old_tree(target, tag):
 
 def pack(tree, release, target):
     """By the tree's own ./quickstart package."""
-    if release == this_release():
+    if release == platform.freedesktop_os_release().get("VERSION_CODENAME"):
         subprocess.run([tree / "quickstart", "package", "--no-install"], check=True, timeout=BUILD_SECONDS,
                        stdin=subprocess.DEVNULL)
         for deb in (tree / "build").glob("*.deb"):
             shutil.copy(deb, target)
         return
-    layer = Layer(f"{release}-build")
+    layer = Layer(roots.root(f"{release}-build"))
     try:
         copy_tree(layer.path / "src", tree)
         if in_root(layer, "/src/quickstart", "package", "--no-install") != 0:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Debian systems in folders, made by debootstrap and kept for the next time in $ROTA_CACHE (else
-~/.cache/rota). Nobody writes into one that is whole: machine.py and build.py lay a layer over it.
+~/.cache/rota). Nobody writes into one that is whole: a Layer of machine.py is laid over it.
 
     python3 tests/system/roots.py bookworm-boot trixie-boot ...    makes them beforehand
 """

@@ -9,6 +9,7 @@ import uuid
 import pytest
 
 import packages
+import roots
 from machine import Layer
 
 SECONDS = 1200
@@ -48,7 +49,7 @@ def machine_of(path):
 @pytest.mark.long
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="arm64 is built on amd64")
 def test_units_pass_and_a_job_runs_under_the_lock(ground, tmp_path):
-    layer = Layer("trixie-arm64")
+    layer = Layer(roots.root("trixie-arm64"))
     try:
         packages.copy_tree(layer.path / "src")
         with kernel_starts_arm64(layer.path / "usr/bin/qemu-aarch64"):

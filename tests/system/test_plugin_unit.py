@@ -123,9 +123,9 @@ def test_stopped_by_someone_else(services):
 def test_two_jobs_have_one_service(services):
     """By two names, and at one instant: its run is that of one of them."""
     for _ in range(5):
-        said = services.run("sh", "-c", '"$@" unit=endless.service & "$@" unit=alias.service & '
-                            "until systemctl is-active endless; do sleep 0.1; done; sleep 0.5; "
-                            "systemctl stop endless; wait", "sh", *TRY).stderr
+        said = services.run("bash", "-c", '"$@" unit=endless.service & "$@" unit=alias.service & wait -n; '
+                            "until systemctl is-active endless; do sleep 0.1; done; systemctl stop endless; wait",
+                            "bash", *TRY).stderr
         ends = sorted(re.findall("^declined after .*service (.*)", said, re.M))
         assert len(ends) == 2 and ends[1] == "was stopped by someone else", said
         assert ends[0] in ("is being run by another job", "is running already"), said

@@ -4,6 +4,7 @@ redis 8 and valkey 8."""
 import pytest
 
 import packages
+import roots
 from machine import Layer
 
 SECONDS = 1800
@@ -11,7 +12,7 @@ SECONDS = 1800
 
 @pytest.mark.long
 def test_the_suite_passes_on_debian_13(ground):
-    layer = Layer("trixie-suite")
+    layer = Layer(roots.root("trixie-suite"))
     try:
         packages.copy_tree(layer.path / "src")
         ended = packages.in_root(layer, "sh", "-c", "/src/tests/system/suite.sh >/log 2>&1", seconds=SECONDS)
