@@ -2,16 +2,12 @@
 """Plugins good and bad, configurations of them, and rotad --check and --print-config run on these."""
 import os
 import subprocess
-import time
 import uuid
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
-ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
-GUARD = BUILD / "runtime" / "guard" / "rota-guard"
+from fleet import ROOT, ROTAD, marked_processes, wait_for
+
 INCLUDE = ROOT / "plugins" / "include"
 
 OK, USAGE, OSERR, CONFIG = 0, 64, 71, 78
@@ -104,26 +100,5 @@ def rotad(path, *args, program=ROTAD, **more):
     done = subprocess.run([program, "-c", path.name, *args], cwd=path.parent, text=True,
                           env={"PATH": os.environ["PATH"], "LANG": mark}, timeout=60,
                           **{"capture_output": True, **more})
-    assert wait_for(lambda: not marked(mark)), f"left behind: {marked(mark)}"
+    wait_for(lambda: not marked_processes(mark), 10, "nothing is left behind")
     return done
-
-
-def marked(mark):
-    """The processes that have the mark in their environment: guards and what they forked."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (folder / "environ").read_bytes():
-                found.append((folder / "comm").read_text().strip())
-        except OSError:
-            continue
-    return found
-
-
-def wait_for(condition, limit_s=10):
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True

@@ -6,7 +6,9 @@ import shutil
 import subprocess
 
 import pytest
-from check_place import CONFIG, GUARD, HEAD, OK, OSERR, ROTAD, USAGE, conf, job, jobs, plugins, rotad  # noqa: F401 (fixtures)
+from check_place import CONFIG, HEAD, OK, OSERR, USAGE, conf, job, jobs, plugins, rotad  # noqa: F401 (fixtures)
+from fleet import ROTAD
+from guard_harness import GUARD
 
 
 def neighbours(tmp_path, guard):

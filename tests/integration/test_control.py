@@ -252,6 +252,16 @@ def test_only_so_many_calls_of_one_client_wait(device):
 
 # --- those without manners ---
 
+def header(body, fields, version=1):
+    """Of a method call, which says that so many bytes follow."""
+    return struct.pack("<BBBBIII", ord("l"), 1, 0, version, body, 1, fields)
+
+
+def is_dropped(client):
+    client.socket.settimeout(5 * SLOWNESS)
+    return client.is_dropped()
+
+
 @pytest.mark.parametrize("rubbish", [
     b"GET / HTTP/1.0\r\n\r\n",
     b"\0" + b"A" * 4096,
@@ -261,17 +271,16 @@ def test_only_so_many_calls_of_one_client_wait(device):
     b"\0AUTH EXTERNAL\r\nDATA\r\nX\nBEGIN\r\n",
     GREETING + b"\0" * 64,
     GREETING + b"l" + b"\xff" * 64,
-    GREETING + struct.pack("<BBBBIII", ord("l"), 1, 0, 1, 64 << 20, 1, 16) + b"\0" * 64,
-    GREETING + struct.pack("<BBBBIII", ord("l"), 1, 0, 1, 0, 1, 64 << 20) + b"\0" * 64,
-    GREETING + struct.pack("<BBBBIII", ord("l"), 1, 0, 9, 0, 1, 16) + b"\0" * 64,
+    GREETING + header(64 << 20, 16) + b"\0" * 64,
+    GREETING + header(0, 64 << 20) + b"\0" * 64,
+    GREETING + header(0, 16, version=9) + b"\0" * 64,
     GREETING + method_call("Status")[:-8] + b"\xff" * 64,
-], ids=["http", "a long line", "many greetings", "no greeting", "a bad greeting", "a broken line", "zeros", "ones", "a large body", "large fields", "another version",
-        "a broken string"])
+], ids=["http", "a long line", "many greetings", "no greeting", "a bad greeting", "a broken line", "zeros", "ones",
+        "a large body", "large fields", "another version", "a broken string"])
 def test_rubbish_is_dropped(device, rubbish):
     with Raw(device, b"") as client:
         client.send_what_fits(rubbish)
-        client.socket.settimeout(5 * SLOWNESS)
-        assert client.is_dropped()
+        assert is_dropped(client)
     assert "report" in answers(device)
 
 
@@ -280,7 +289,7 @@ def test_a_large_message_is_not_read(device):
     before = memory_kib(device, "Rss")
     with Raw(device) as client:
         client.receive_until(b"OK")
-        client.send(struct.pack("<BBBBIII", ord("l"), 1, 0, 1, 100 << 20, 1, 16))
+        client.send(header(100 << 20, 16))
         assert client.send_what_fits(b"\0" * (16 << 20)) < 1 << 20
     assert memory_kib(device, "Rss") - before < 1024
     assert "report" in answers(device)
@@ -291,16 +300,14 @@ def test_a_large_message_is_not_read(device):
                          ids=["no greeting", "a broken line"])
 def test_a_large_message_in_a_small_one_is_not_read(device, begin_with):
     """What the bus takes for its greeting, and the gate for a message, holds a greeting and a header of the bus's."""
-    large = struct.pack("<BBBBIII", ord("l"), 1, 0, 1, 100 << 20, 1, 16)
-    inner = b"\r\n" + GREETING[1:] + large
-    small = struct.pack("<BBBBIII", ord("l"), 1, 0, 1, len(inner), 1, 0) + inner
-    filler = struct.pack("<BBBBIII", ord("l"), 1, 0, 1, 8192 - 16, 1, 0) + b"\0" * (8192 - 16)
+    inner = b"\r\n" + GREETING[1:] + header(100 << 20, 16)
+    small = header(len(inner), 0) + inner
+    filler = header(8192 - 16, 0) + b"\0" * (8192 - 16)
     before = memory_kib(device, "Rss")
     with Raw(device, b"") as client:
         client.send_what_fits(begin_with + small + filler * 1000)
         assert memory_kib(device, "Rss") - before < 1024
-        client.socket.settimeout(5 * SLOWNESS)
-        assert client.is_dropped()
+        assert is_dropped(client)
     assert "report" in answers(device)
 
 

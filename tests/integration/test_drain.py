@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """rotactl drain: nothing new starts, what runs goes on to its end or is handed over, then rotactl ends."""
 import signal
+import subprocess
 
 import pytest
 
-from fleet import ONCE, RENEWED, SHORT, SLOWNESS, now_ms, wait_for
+from fire import GUARD, use_guard
+from fleet import ONCE, RENEWED, SANITIZED, SHORT, SLOWNESS, now_ms, wait_for
 from notify import NotifySocket
 from rotactl import begin, rotactl, wait_started
 
@@ -170,6 +172,29 @@ def test_without_redis_it_ends_with_what_runs(fleet, outage):
     frozen.send_signal(signal.SIGCONT)
     device.wait_line("CLOSING -> OFF", 20)
     assert [entry["outcome"] for entry in fleet.wait_history("long")] == ["succeeded"]
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer wants no library before its own")
+def test_waits_for_the_guard_too(fleet):
+    """Which is gone only when Redis has long been told how the run ended."""
+    fleet.make_due("long")
+    device = fleet.device({"long": {**RENEWED, **ONCE, **fleet.body("long", UNTIL_FREED)}})
+    stays = fleet.folder / "stays.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", stays], check=True, text=True, input="""
+        #include <sys/syscall.h>
+        #include <unistd.h>
+        void _exit(int status) { sleep(1); for (;;) syscall(SYS_exit_group, status); }
+    """)
+    use_guard(device, f'[ "$1" != --run ] || export LD_PRELOAD={stays}; exec {GUARD} "$@"')
+    wait_started(device.start())
+    fleet.wait_entry("begin")
+    drain = begin(device, "drain")
+    wait_status(device, "draining, 1 running")
+    (fleet.folder / "free").touch()
+    device.wait_line("long: .* -> OFF", 10)
+    out, err = drain.communicate(timeout=10 * SLOWNESS)
+    assert (drain.returncode, err) == (0, "") and out.endswith(DRAINED)
+    wait_status(device, "1 job, drained; ")
 
 
 def test_upgrade_ends_a_drained_rotad_at_once(fleet):

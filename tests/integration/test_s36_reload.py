@@ -96,7 +96,7 @@ def test_s36_the_watchdog_is_fed_while_a_reload_takes_long(fleet):
         assert over - begun >= PLUGIN_LIMIT_S
         instants = [begun] + [at for at in notify.pings() if begun < at < over] + [over]
         assert max(later - earlier for earlier, later in zip(instants, instants[1:])) < INTERVAL_S
-        turns = [entry.turn for entry in fleet.entries("begin", "steady")]
+        turns = steady_turns(fleet)
         assert len(turns) >= PLUGIN_LIMIT_S * 1000 // PERIOD_MS and turns == sorted(set(turns))
         device.wait_line("^reload: refused for the mistakes above; the old configuration stays$")
         assert device.stop() == 0

@@ -167,8 +167,7 @@ static void test_unknown_then_refused(void **state)
         char token[TOKEN_SIZE];
 
         bench_begin(&b, &spec, false);
-        bench_to_question(&b);
-        bench_send(&b, STORE_ACQUIRE);
+        bench_ask(&b);
         memcpy(token, b.fake.token, sizeof token);
         answer_fault(&b, STORE_NO_ANSWER, FAULT_LINK);
         assert_int_equal(b.job.counters.unknown, 1);
@@ -203,8 +202,7 @@ static void test_no_answer(void **state)
         struct bench b;
 
         bench_begin(&b, &spec, true);
-        bench_to_question(&b);
-        bench_send(&b, STORE_ACQUIRE);
+        bench_ask(&b);
         answer_fault(&b, STORE_NO_ANSWER, lost[i]);
         assert_int_equal(b.job.lease.state, LEASE_UNKNOWN);
         assert_counted(&b, lost[i], 1);
@@ -230,8 +228,7 @@ static void test_missed_turns(void **state)
         struct bench b;
 
         bench_begin(&b, &spec, true);
-        bench_to_question(&b);
-        bench_send(&b, STORE_ACQUIRE);
+        bench_ask(&b);
         answer_fault(&b, STORE_ERROR, rows[i].fault);
         while (b.fake.fleet.missed == 0) {
             bench_to_tick(&b);

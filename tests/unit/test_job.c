@@ -118,8 +118,7 @@ static void test_watcher_takes_over(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     memcpy(token, b.fake.token, sizeof token);
     bench_held(&b, 8000, BRAVO, 1);
     assert_int_equal(b.job.state, JOB_WATCHING);
@@ -150,8 +149,7 @@ static void test_takeover_without_memory(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     b.fake.no_memory = true;
     bench_held(&b, 8000, BRAVO, 1);
     assert_string_equal(b.fake.report_device, "bravo");
@@ -171,8 +169,7 @@ static void test_no_takeover_of_an_end_that_was_told(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 8000, BRAVO, 1);
     bench_to_tick(&b);
     bench_send(&b, STORE_ACQUIRE);
@@ -191,8 +188,7 @@ static void test_one_takeover_a_turn(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 8000, BRAVO, 1);
     bench_to_tick(&b);
     bench_send(&b, STORE_ACQUIRE);
@@ -216,8 +212,7 @@ static void test_no_takeover_of_a_first_try(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 8000, BRAVO, 1);
     bench_to_tick(&b);
     bench_send(&b, STORE_ACQUIRE);
@@ -233,8 +228,7 @@ static void test_third_does_not_watch_a_short_lease(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 8000, BRAVO, 3);
     assert_int_equal(b.job.state, JOB_WAITING);
     assert_int_equal(b.job.counters.passed_held, 1);
@@ -269,8 +263,7 @@ static void test_foreign_holder(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, -1, "someone else", 1);
     assert_string_equal(b.fake.report_device, "");
     assert_int_equal(b.job.armed.ms, b.now.ms + spec.timing.lease_ms);
@@ -291,8 +284,7 @@ static void test_watching_ends_with_the_turn(void **state)
     bench_send(&b, STORE_ACQUIRE);
     bench_held(&b, 600000, BRAVO, 1);
     bench_to_tick(&b);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, turn.ms + 60000);
     assert_true(b.fake.request.first_ask);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
@@ -305,8 +297,7 @@ static void settled_by(enum acquire_answer answer, const char *why, bool counts_
     struct bench b;
 
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_refuse(&b, answer, 0, why);
     assert_int_equal(b.job.state, JOB_WAITING);
     assert_int_equal(b.job.counters.passed_done, counts_done);
@@ -336,8 +327,7 @@ static void test_over(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     for (int turn = 0; turn < 2; turn++) {
-        bench_to_question(&b);
-        bench_send(&b, STORE_ACQUIRE);
+        bench_ask(&b);
         memcpy(token, b.fake.token, sizeof token);
         bench_refuse(&b, ACQUIRE_OVER, 0, "released");
         assert_int_equal(b.job.state, JOB_WATCHING);
@@ -346,8 +336,7 @@ static void test_over(void **state)
         assert_string_not_equal(b.fake.token, token);
         bench_refuse(&b, ACQUIRE_DONE, 0, "");
     }
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_refuse(&b, ACQUIRE_OVER, 0, "released");
     bench_to_tick(&b);
     bench_send(&b, STORE_ACQUIRE);

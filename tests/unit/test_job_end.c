@@ -139,8 +139,7 @@ static void test_declined(void **state)
     turn = b.job.turn;
     bench_recorded(&b, false);
     assert_int_equal(b.job.state, JOB_WAITING);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, turn.ms + 60000);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
@@ -228,8 +227,7 @@ static void test_spare_grant(void **state)
     assert_int_equal(b.fake.request.outcome, OUTCOME_UNSTARTED);
     assert_int_equal(b.fake.request.turn.ms, turn.ms);
     bench_recorded(&b, false);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, turn.ms + 60000);
     bench_grant(&b, 1);
     assert_int_equal(b.fake.starts, 1);
@@ -244,8 +242,7 @@ static void test_spare_answer(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_no_answer(&b);
     bench_send(&b, STORE_ACQUIRE);
     bench_refuse(&b, ACQUIRE_SPARE, 0, NULL);
@@ -266,8 +263,7 @@ static void test_no_guard(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     b.fake.start_result = -EAGAIN;
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_grant(&b, 1);
     assert_int_equal(b.fake.reports[REPORT_STILLBORN], 1);
     assert_int_equal(b.job.state, JOB_CLOSING);

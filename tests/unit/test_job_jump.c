@@ -19,8 +19,7 @@ static void jump(struct bench *b, int64_t ms)
 static void begin_after_a_turn(struct bench *b, const struct job_spec *spec)
 {
     bench_begin(b, spec, true);
-    bench_to_question(b);
-    bench_send(b, STORE_ACQUIRE);
+    bench_ask(b);
     bench_refuse(b, ACQUIRE_DONE, 0, "");
     bench_pass(b, 5 * SECOND_MS);
 }
@@ -31,8 +30,7 @@ static void assert_next_in(struct bench *b, int64_t ms)
     struct wall turn = schedule_next(&b->spec.schedule, bench_server(b));
 
     assert_int_equal(wall_between(bench_server(b), turn), ms);
-    bench_to_question(b);
-    bench_send(b, STORE_ACQUIRE);
+    bench_ask(b);
     assert_int_equal(b->fake.request.turn.ms, turn.ms);
     assert_true(bench_server(b).ms <= turn.ms + SECOND_MS);
     bench_refuse(b, ACQUIRE_DONE, 0, "");
@@ -87,8 +85,7 @@ static void test_jumped_over(void **state)
                        2 * SECOND_MS);
     jumped = b.now;
     jump(&b, 5 * SECOND_MS);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, bench_turn(&b).ms);
     assert_int_equal(boot_between(jumped, b.now), spec.timing.lease_ms);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
@@ -120,8 +117,7 @@ static void test_while_watching(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 40 * SECOND_MS, "bravo", 1);
     assert_int_equal(b.job.state, JOB_WATCHING);
     jump(&b, YEARS_MS);
@@ -129,8 +125,7 @@ static void test_while_watching(void **state)
     jump(&b, -YEARS_MS);
     jumped = b.now;
     bench_silent(&b); /* a question of the other time is not asked any more */
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, bench_turn(&b).ms);
     assert_in_range(boot_between(jumped, b.now), 1, MINUTE_MS);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
@@ -199,8 +194,7 @@ static void test_back_is_heard_with_the_answer(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     b.server_ahead_ms -= HOUR_MS;
     bench_held(&b, 2 * HOUR_MS, "bravo", 1);
     assert_int_equal(b.fake.reports[REPORT_CLOCK_JUMP], 1);
@@ -217,8 +211,7 @@ static void test_back_while_it_watches(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 2 * HOUR_MS, "bravo", 1);
     bench_pass(&b, 5 * SECOND_MS);
     jump(&b, -HOUR_MS);
@@ -277,8 +270,7 @@ static void test_back_and_ahead_while_it_asks(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     jump(&b, -HOUR_MS);
     jump(&b, HOUR_MS);
     bench_pass(&b, SECOND_MS);

@@ -62,8 +62,7 @@ static void test_first_now(void **state)
 
     spec.catch_up_ms = BENCH_PERIOD_MS;
     bench_begin(&b, &spec, false); /* 30 s late */
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_refuse(&b, ACQUIRE_WAIT, spec.timing.lease_ms, "blank");
     bench_to_tick(&b);
     bench_send(&b, STORE_ACQUIRE);

@@ -56,8 +56,7 @@ static void test_leave_while_asking(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     job_leave(&b.job, b.now, true);
     assert_int_equal(b.job.state, JOB_ASKING);
     bench_no_answer(&b);
@@ -77,8 +76,7 @@ static void leave_after(enum acquire_answer answer)
     struct bench b;
 
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     job_leave(&b.job, b.now, true);
     if (answer == ACQUIRE_HELD)
         bench_held(&b, 5000, BRAVO, 1);
@@ -97,16 +95,14 @@ static void test_leave_then_refused(void **state)
     for (enum acquire_answer a = ACQUIRE_HELD; a <= ACQUIRE_OVER; a++)
         leave_after(a);
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     job_leave(&b.job, b.now, true);
     bench_error(&b);
     assert_int_equal(b.job.state, JOB_OFF);
     bench_done(&b);
     /* unknown, and dead before it can be asked again */
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_no_answer(&b);
     job_leave(&b.job, b.now, true);
     bench_pass(&b, spec.timing.lease_ms);
@@ -123,8 +119,7 @@ static void test_leave_before_a_newer_turn(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_no_answer(&b);
     job_leave(&b.job, b.now, true);
     assert_int_equal(b.job.state, JOB_ASKING);
@@ -141,8 +136,7 @@ static void test_leave_while_watching(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 5000, BRAVO, 1);
     job_leave(&b.job, b.now, true);
     assert_int_equal(b.job.state, JOB_OFF);
@@ -156,8 +150,7 @@ static void leave_a_run(bool started)
     struct bench b;
 
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_grant(&b, 1);
     if (started)
         job_started(&b.job, b.now, b.now);

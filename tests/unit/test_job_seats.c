@@ -43,8 +43,7 @@ static void test_who_asks_is_told(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     fleet_identify(&b.fake.fleet, "alpha:0123abcd", "boot-7");
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_string_equal(b.fake.request.device, "alpha:0123abcd");
     assert_string_equal(b.fake.request.boot, "boot-7");
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
@@ -93,8 +92,7 @@ static void test_queue_goes_on_to_the_next_turn(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     turn = b.fake.request.turn;
     told = boot_add(b.now, BENCH_PERIOD_MS + 5 * SECOND_MS);
     full(&b, boot_between(b.now, told), 400);
@@ -165,8 +163,7 @@ static void test_no_spread_for_what_was_due_before(void **state)
     b.fake.fleet.size = FLEET;
     b.job.drawn_for.ms = 0;
     job_clock(&b.job, b.now);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.fresh_ms, timing_takeover_ms(&spec.timing, spec.splay_ms));
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
@@ -202,8 +199,7 @@ static void test_own_seat_is_waited_for(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_held(&b, 4000, "alpha:00112233445566778899aabbccddeeff", 0);
     assert_int_equal(b.job.state, JOB_WATCHING);
     assert_int_equal(b.job.armed.ms, b.now.ms + 4001);

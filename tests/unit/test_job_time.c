@@ -25,8 +25,7 @@ static void test_early_by_a_clock_set_back(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     b.server_ahead_ms -= HOUR_MS;
     bench_refuse(&b, ACQUIRE_EARLY, HOUR_MS, "");
     assert_int_equal(b.job.state, JOB_WAITING);
@@ -43,8 +42,7 @@ static void test_only_the_latest(void **state)
     (void)state;
     bench_begin(&b, &spec, false);
     assert_int_equal(b.job.armed.ms, b.now.ms);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, BENCH_BEGIN_MS - 30000);
     assert_int_equal(b.fake.request.next.ms, BENCH_BEGIN_MS + 30000);
     assert_int_equal(b.fake.request.fresh_ms, 19250 + 1000 + 1000);
@@ -65,8 +63,7 @@ static void test_first_now(void **state)
     (void)state;
     spec.first_now = true;
     bench_begin(&b, &spec, false);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_true(b.fake.request.fresh_ms > INT64_C(366) * 86400000);
     bench_grant(&b, 1);
     assert_int_equal(b.fake.starts, 1);
@@ -83,8 +80,7 @@ static void test_first_sight_waits(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     memcpy(token, b.fake.token, sizeof token);
     bench_refuse(&b, ACQUIRE_WAIT, 19250, "blank");
     assert_int_equal(b.fake.reports[REPORT_FIRST_SIGHT], 1);
@@ -117,8 +113,7 @@ static void test_too_late(void **state)
 
     spec.catch_up_ms = 28000;
     bench_begin(&b, &spec, false);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
 }
@@ -170,8 +165,7 @@ static void test_long_run(void **state)
     assert_int_equal(b.fake.request.covers.ms, turn.ms + 180000);
     bench_recorded(&b, false);
     assert_int_equal(b.job.state, JOB_WAITING);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, turn.ms + 240000);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
@@ -208,8 +202,7 @@ static void test_early(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_refuse(&b, ACQUIRE_EARLY, 7, NULL);
     assert_int_equal(b.job.armed.ms, b.now.ms + 8);
     bench_to_tick(&b);
@@ -295,8 +288,7 @@ static void test_clock_back(void **state)
     jump(&b, -86400000); /* a day: nothing runs by surprise, and nothing is silent for a day */
     assert_int_equal(b.fake.reports[REPORT_CLOCK_JUMP], 1);
     assert_int_equal(b.job.armed.ms, b.now.ms + 30001);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, bench_turn(&b).ms);
     bench_refuse(&b, ACQUIRE_DONE, 0, "clock");
     assert_int_equal(b.fake.reports[REPORT_VOID], 1);
@@ -334,8 +326,7 @@ static void test_clock_forward_onto_a_turn(void **state)
     jump(&b, 31000);
     assert_int_equal(b.job.state, JOB_WAITING);
     assert_int_equal(b.job.armed.ms, b.now.ms + spec.timing.lease_ms);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.turn.ms, BENCH_BEGIN_MS + 30000);
     bench_grant(&b, 1);
     bench_done(&b);

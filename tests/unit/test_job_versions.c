@@ -20,8 +20,7 @@ static void begin(struct bench *b)
 static void answer(struct bench *b, struct store_reply reply)
 {
     reply.server = bench_server(b);
-    bench_to_question(b);
-    bench_send(b, STORE_ACQUIRE);
+    bench_ask(b);
     if (reply.acquire.turn.ms == 0)
         reply.acquire.turn = b->fake.request.turn;
     fake_reply(&b->fake, reply, b->now);

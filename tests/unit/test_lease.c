@@ -15,8 +15,7 @@ static void test_unknown_is_repeated(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_true(b.fake.request.first_ask);
     assert_int_equal(b.fake.request.ttl_ms, spec.timing.lease_ms);
     memcpy(token, b.fake.token, sizeof token);
@@ -48,8 +47,7 @@ static void test_unknown_expires(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     memcpy(token, b.fake.token, sizeof token);
     bench_pass(&b, 10);
     bench_no_answer(&b);
@@ -78,8 +76,7 @@ static void test_unknown_expires_too_late(void **state)
     (void)state;
     spec.catch_up_ms = 0;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     bench_no_answer(&b);
     bench_pass(&b, 25000);
     bench_silent(&b);
@@ -99,8 +96,7 @@ static void test_late_grant_is_repeated(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     memcpy(token, b.fake.token, sizeof token);
     bench_pass(&b, 3001);
     bench_grant(&b, 1);
@@ -156,8 +152,7 @@ static void test_unknown_rejected(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     memcpy(token, b.fake.token, sizeof token);
     bench_no_answer(&b);
     bench_send(&b, STORE_ACQUIRE);
@@ -180,8 +175,7 @@ static void test_fence_seen(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_int_equal(b.fake.request.fence, 0);
     bench_held(&b, 100, "bravo", 1);
     bench_to_tick(&b);
@@ -419,8 +413,7 @@ static void test_finish_until_recorded(void **state)
     bench_send(&b, STORE_FINISH);
     bench_recorded(&b, false);
     assert_int_equal(b.fake.queued_count, 0);
-    bench_to_question(&b);
-    bench_send(&b, STORE_ACQUIRE);
+    bench_ask(&b);
     assert_string_not_equal(b.fake.token, token);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);

@@ -78,6 +78,21 @@ static const struct row rows[] = {
     { .args = { "--check", "--check" }, .mode = MODE_CHECK, .runtime_dir = "/run/rota" },
 };
 
+/* It takes what is for a start and is right, and means the same by it as the whole parser. */
+static void check_plain(int argc, char **argv, int result, const struct options *whole)
+{
+    bool to_start = whole->mode == MODE_RUN || whole->mode == MODE_VERSION;
+    struct options o;
+
+    optind = 0; /* glibc: begin anew */
+    assert_int_equal(options_plain(argc, argv, &o), result == 0 && to_start);
+    if (result != 0 || !to_start)
+        return;
+    assert_int_equal(o.mode, whole->mode);
+    assert_ptr_equal(o.config_file, whole->config_file);
+    assert_string_equal(o.runtime_dir, whole->runtime_dir);
+}
+
 static int parse(const struct row *row, struct options *o, char *said, size_t size)
 {
     char *argv[ARGS_MAX + 2] = { (char[]){ "rotad" } };
@@ -96,6 +111,7 @@ static int parse(const struct row *row, struct options *o, char *said, size_t si
     n = fread(said, 1, size - 1, lines);
     said[n] = '\0';
     fclose(lines);
+    check_plain(argc, argv, r, o);
     if (r == 0 && row->config_file)
         assert_string_equal(o->config_file, row->config_file);
     if (r == 0)

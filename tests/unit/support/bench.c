@@ -172,10 +172,15 @@ void bench_error(struct bench *b)
     reply(b, (struct store_reply){ .status = STORE_ERROR, .error = "LOADING" });
 }
 
-void bench_run(struct bench *b)
+void bench_ask(struct bench *b)
 {
     bench_to_question(b);
     bench_send(b, STORE_ACQUIRE);
+}
+
+void bench_run(struct bench *b)
+{
+    bench_ask(b);
     bench_pass(b, 10);
     bench_grant(b, 1);
     assert_int_equal(b->job.state, JOB_STARTING);

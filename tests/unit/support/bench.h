@@ -40,6 +40,8 @@ void bench_to_tick(struct bench *b);
 void bench_to_question(struct bench *b);
 /* Sends the next request: it has to be of `verb`. */
 void bench_send(struct bench *b, enum store_verb verb);
+/* Both: the job asks for its next turn. */
+void bench_ask(struct bench *b);
 /* Nothing waits to be sent. */
 void bench_silent(struct bench *b);
 
