@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Seeds of different days and machines are not the same, and are short to type. */
+/* Between the first seeds of two that begin a second, or a ROTA_SEED, apart; short to type. */
 #define FRESH_STEP 1000
 
 static const struct option long_options[] = {
@@ -25,8 +25,8 @@ static void usage(FILE *to)
           "    plays whole fleets by the seeds from N on. --thorough: what never happened is a\n"
           "    failure; --first: a failure is not looked at for what could be left out of it\n"
           "sim --fresh SECONDS [--keep FILE]\n"
-          "    plays new seeds for so long (CPU time). FILE keeps the seeds that failed: they are\n"
-          "    played first, until they pass\n"
+          "    plays new seeds for so long (CPU time), from the time's or ROTA_SEED's on. FILE\n"
+          "    keeps the seeds that failed: they are played first, until they pass\n"
           "sim --table\n"
           "    says what a turn costs a fleet, by its size\n"
           "sim --reconnect DEVICES\n"
@@ -50,6 +50,13 @@ static int leave_out(struct options *o, const char *word)
     return 0;
 }
 
+static uint64_t first_fresh_seed(void)
+{
+    const char *given = getenv("ROTA_SEED");
+
+    return (given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL)) * FRESH_STEP;
+}
+
 static int take(struct options *o, int option)
 {
     switch (option) {
@@ -61,7 +68,7 @@ static int take(struct options *o, int option)
         return 0;
     case 'f':
         o->fresh_ms = strtoll(optarg, NULL, 0) * SECOND_MS;
-        o->seed = (uint64_t)time(NULL) * FRESH_STEP;
+        o->seed = first_fresh_seed();
         return 0;
     case 'k':
         o->keep = optarg;
