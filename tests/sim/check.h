@@ -55,6 +55,8 @@ struct takeover {
     char token[TOKEN_SIZE];
     int64_t died_ms, until_ms; /* true time */
     const struct device *watcher;
+    const struct device *taker; /* the next try was given to; NULL: to nobody yet */
+    int64_t taken_ms;
 };
 
 /* Of a job, whatever the store has lost. */

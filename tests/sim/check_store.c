@@ -158,9 +158,25 @@ static void note_former(const struct served *v)
         v->check->settled = true;
 }
 
+/* The next try of a turn whose device died was given to some device: the watcher finds the lock
+ * held then, and that device is to start it. Given to a message of the past it is nobody's to
+ * start. */
+static void note_takeover(struct sim *s, const struct served *v)
+{
+    struct takeover *t = &s->checks[v->record].takeover;
+
+    if (t->turn == 0 || t->taker || !served_is_new(v) || v->f->reply.acquire.turn.ms < t->turn)
+        return;
+    t->taker = v->f->device;
+    t->taken_ms = s->now_ms;
+    if (!is_wanted(v))
+        t->turn = 0;
+}
+
 static void granted(struct sim *s, const struct served *v)
 {
     note_former(v);
+    note_takeover(s, v);
     check_once(s, v);
     check_fence(s, v);
     check_surprise(s, v);

@@ -89,6 +89,7 @@ static void expect_takeover(struct sim *s, const struct run *r)
     struct takeover *t = &s->checks[r->record].takeover;
 
     t->turn = 0;
+    t->taker = NULL;
     /* Who hears that a job has two locks stands aside, also while it watches. */
     if (spec->scope == SCOPE_DEVICE || r->local || is_shared(s, r->record) ||
         is_paused(s, r->record) || job_of(s, r->record)->rollout == ROLLOUT_LOCK)
@@ -113,13 +114,20 @@ void check_death(struct sim *s, const struct device *d)
         expect_takeover(s, r);
 }
 
+/* The watcher was well all the time, and so was who has the next try since it was given. */
+static bool was_possible(const struct takeover *t)
+{
+    return was_calm_since(t->watcher, t->died_ms) &&
+           (!t->taker || was_calm_since(t->taker, t->taken_ms));
+}
+
 static void watch_takeover(struct sim *s, unsigned record)
 {
     struct takeover *t = &s->checks[record].takeover;
 
     if (t->turn == 0 || s->now_ms <= t->until_ms)
         return;
-    if (s->calm_ms <= t->died_ms && was_calm_since(t->watcher, t->died_ms) &&
+    if (s->calm_ms <= t->died_ms && was_possible(t) &&
         s->servers[0].copy.jobs[record].ledger.done < t->turn)
         check_breach(s, "%s: turn %lld is not taken over %lld ms after its device died, by %s #%u",
                      job_of(s, record)->specs[0].name, (long long)t->turn,
