@@ -77,8 +77,7 @@ void cost_add_job(struct cost *sum, const struct cost_terms *terms, const struct
     }
     sum->runs += turns;
     sum->passes += turns * passes;
-    if (t->renew_ms > 0)
-        sum->renewals += turns * (run_ms / t->renew_ms);
+    sum->renewals += turns * timing_renewals(t, run_ms);
 }
 
 void cost_add_hello(struct cost *sum, const struct cost_terms *terms, int64_t jobs)

@@ -308,8 +308,10 @@ int cron_parse(const char *text, struct cron *ret_cron, char ret_why[CRON_WHY_SI
         return refuse(ret_why, "a variable does not belong here; write five fields, and the zone "
                                "as timezone");
     if (count != FIELDS)
-        return refuse(ret_why, "%d field%s; write five: minute hour day-of-month month day-of-week",
-                      count, count == 1 ? "" : "s");
+        return refuse(
+            ret_why,
+            "%d field%s; write five, no seconds: minute hour day-of-month month day-of-week", count,
+            count == 1 ? "" : "s");
     for (int i = 0; i < FIELDS; i++) {
         r = read_field(&fields[i], pieces[i], &sets[i], ret_why);
         if (r < 0)

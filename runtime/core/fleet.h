@@ -24,6 +24,17 @@ struct fleet_self {
     size_t room_size; /* at least a key and its end */
 };
 
+/* A run by hand that was asked for, and is neither granted nor refused yet. */
+struct fleet_hand {
+    struct job *job; /* NULL: there is none */
+    /* It is given up then: who asked for it does not wait any longer. After that, when what was
+     * sent is looked at again. */
+    struct boot until;
+    struct wall settled; /* job->settled before, where the open turn is asked for */
+    bool open_turn;
+    bool told; /* what became of it */
+};
+
 struct fleet {
     const struct core_port *port;
     struct lease_env lease_env;
@@ -43,6 +54,7 @@ struct fleet {
     uint32_t slots;            /* max_running */
     struct job *jobs;          /* as they joined */
     struct job **jobs_end;     /* where the next one goes */
+    struct fleet_hand hand;    /* one at a time */
     struct boot wake; /* the earliest instant of all, or an instant before it: fleet_tick() then */
     bool wake_stale;  /* it may be before it */
     uint64_t missed;  /* turns that fell due, and passed, while the store could not be asked */

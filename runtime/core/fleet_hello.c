@@ -68,12 +68,9 @@ int64_t fleet_hello_retention_ms(const struct fleet *f)
     return most;
 }
 
-/* By what this device is configured to: the others, as a rule, are so too. */
-static int64_t used_ms(const struct fleet *f)
+int64_t fleet_hello_used_ms(int64_t checkin_ms)
 {
-    int64_t gap = f->self.checkin_ms > HELLO_MAX_MS ? f->self.checkin_ms : HELLO_MAX_MS;
-
-    return HELLO_SILENT_GAPS * gap;
+    return HELLO_SILENT_GAPS * (checkin_ms > HELLO_MAX_MS ? checkin_ms : HELLO_MAX_MS);
 }
 
 void fleet_hello_compose(struct fleet *f, struct store_request *ret_request)
@@ -88,7 +85,7 @@ void fleet_hello_compose(struct fleet *f, struct store_request *ret_request)
         .boot = f->lease_env.boot,
         .hello = { .weight_ms = h->sliced ? -1 : h->mean_ms,
                    .retention_ms = fleet_hello_retention_ms(f),
-                   .used_ms = used_ms(f),
+                   .used_ms = fleet_hello_used_ms(f->self.checkin_ms),
                    .version = f->self.version,
                    .digest = f->self.digest,
                    .jobs = f->self.room },

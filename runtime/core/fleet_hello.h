@@ -35,6 +35,9 @@ struct boot fleet_hello_heard(struct fleet *f, const struct store_reply *reply);
 struct boot fleet_hello_later(struct fleet *f, struct boot now);
 /* Between two hellos of one device: `checkin_ms`, or where that is 0, by the fleet's size. */
 int64_t fleet_hello_mean_ms(int64_t checkin_ms, uint32_t devices);
+/* So long after a hello with it a configuration is in use, by what this device is configured to:
+ * the others, as a rule, are so too. */
+int64_t fleet_hello_used_ms(int64_t checkin_ms);
 /* The longest of the device's jobs. */
 int64_t fleet_hello_retention_ms(const struct fleet *f);
 /* The job's turns up to `turn` are settled: the fleet's index is told. */

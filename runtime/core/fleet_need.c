@@ -8,7 +8,7 @@ static struct boot next_of(const struct job *j)
 {
     if (j->spec->lock == LOCK_NONE) /* its turns are kept in this device */
         return BOOT_NEVER;
-    if (j->lease.state != LEASE_NONE)
+    if (j->lease.state != LEASE_NONE && j->lease.way != LEASE_WITHOUT_LOCK)
         return STORE_NEED_NOW;
     /* It wakes only to draw which of its turns to ask for. */
     return j->state == JOB_WAITING && j->delay_ms < 0 ? BOOT_NEVER : j->armed;

@@ -6,7 +6,9 @@
  *
  * KEY names the job's keys in the store. LOCK is "own", "none", or "key " and the lock_key, to the
  * line's end. A later version may add words behind the first two; a line that is none is passed
- * over. */
+ * over. Such are those behind all of these, for people alone: when a job is due,
+ *
+ *   @KEY SCHEDULE\n                  @backup 30 2 * * * Europe/Berlin      @sync every 5m */
 #ifndef ROTA_CORE_FLEET_TEXT_H
 #define ROTA_CORE_FLEET_TEXT_H
 #include "core/spec.h"

@@ -117,6 +117,8 @@ static void set_state(struct job *j, enum job_state next, enum job_event event, 
     bool held = job_holds_slot(j);
 
     j->state = next;
+    if (r.from == JOB_ASKING && r.to != JOB_ASKING)
+        job_hand_over(j);
     if (r.from != r.to)
         job_report(j, &r);
     /* Who stops waiting for a slot passes the word on: there may be another, or this one was not
@@ -168,6 +170,11 @@ static void know_time(struct job *j, struct boot now)
 
 static void ask(struct job *j, struct boot now)
 {
+    if (job_hand_asks(j)) {
+        job_hand_ask(j, now);
+        return;
+    }
+    j->lease.way = LEASE_BY_SCHEDULE;
     job_aim_at(j, job_latest_due(j, now));
     j->unheard = j->unheard || (!j->again && !job_too_late(j, now));
     j->queued = false;
@@ -203,6 +210,7 @@ static void start(struct job *j, struct boot now)
     r.error = j->fleet->port->start(j->fleet->port->context, j);
     if (r.error >= 0)
         return;
+    j->counters.outcomes[OUTCOME_UNSTARTED]++;
     job_report(j, &r);
     job_happen(j, JOB_EVENT_STILLBORN, now);
 }
@@ -269,6 +277,8 @@ void job_done(struct job *j)
     if (j->fleet->jobs_end == &j->next_in_fleet)
         j->fleet->jobs_end = at;
     fleet_jobs_changed(j->fleet);
+    if (job_hand_asks(j)) /* the process ends */
+        j->fleet->hand.job = NULL;
     job_keep_holder(j, NULL);
     job_alone_done(j);
     lease_done(&j->lease);
@@ -282,12 +292,6 @@ void job_begin(struct job *j, struct boot now)
     job_rearm(j, now);
 }
 
-static void stop_for_service(struct job *j, struct boot now)
-{
-    j->stop_reason = STOP_FOR_SERVICE;
-    job_happen(j, JOB_EVENT_STOP, now);
-}
-
 void job_leave(struct job *j, struct boot now, bool stop_run)
 {
     j->leaving = true;
@@ -295,7 +299,7 @@ void job_leave(struct job *j, struct boot now, bool stop_run)
     case JOB_STARTING:
     case JOB_RUNNING:
         if (stop_run)
-            stop_for_service(j, now);
+            (void)job_stop_run(j, now, STOP_FOR_SERVICE);
         break;
     case JOB_ASKING:
         if (lease_drop(&j->lease, now))
@@ -387,37 +391,10 @@ bool job_holds_slot(const struct job *j)
     }
 }
 
-/* --- names --- */
-
 bool job_cell(enum job_state state, enum job_event event, enum job_state *ret_next)
 {
     if (table[state][event].action == ACTION_NONE)
         return false;
     *ret_next = table[state][event].next;
     return true;
-}
-
-#define JOB_NAME_STATE(name, text) [JOB_##name] = #name,
-#define JOB_TEXT_STATE(name, text) [JOB_##name] = (text),
-#define JOB_NAME_EVENT(name, text) [JOB_EVENT_##name] = #name,
-
-const char *job_state_name(enum job_state state)
-{
-    static const char *const names[] = { JOB_STATES(JOB_NAME_STATE) };
-
-    return names[state];
-}
-
-const char *job_state_text(enum job_state state)
-{
-    static const char *const texts[] = { JOB_STATES(JOB_TEXT_STATE) };
-
-    return texts[state];
-}
-
-const char *job_event_name(enum job_event event)
-{
-    static const char *const names[] = { JOB_EVENTS(JOB_NAME_EVENT) };
-
-    return names[event];
 }

@@ -81,6 +81,29 @@ enum job_bar {
     JOB_NEWER       /* its claim is of a layout that this rota does not know */
 } __attribute__((packed));
 
+/* What an operator asks for who runs a job by hand. */
+struct job_order {
+    enum lease_way way;    /* LEASE_BY_SCHEDULE: its open turn, as though that were due now */
+    struct boot until;     /* so long the question may take */
+    bool in_spite_of_here; /* also where it is paused on this device */
+};
+
+/* Why it is not even asked for. */
+enum job_obstacle {
+    JOB_NO_OBSTACLE,
+    JOB_RUNS,     /* here, already */
+    JOB_IS_TOLD,  /* the store is being told how its last run here ended */
+    JOB_IS_STUCK, /* something of its last run is still there */
+    JOB_IS_ASKED, /* for a turn of its schedule, and the store has not answered yet */
+    JOB_WAITS_FOR_TIME,
+    JOB_IS_APART,  /* other devices have another lock for it */
+    JOB_HAS_PAUSE, /* on this device */
+    JOB_LEAVES,    /* this device takes no turns of it any more */
+    JOB_HAS_NO_SLOT,
+    JOB_NEEDS_FENCE, /* without a lock there is none */
+    JOB_HAND_BUSY    /* another run by hand is being asked for */
+};
+
 /* Prints of other configurations that were said; more are said again. */
 #define JOB_PRINTS_SAID 4
 
@@ -90,6 +113,8 @@ struct job_counters {
     /* Turns not taken, and why (DESIGN section 5). */
     uint32_t passed_held, passed_done, passed_error;
     uint32_t passed_barred;  /* another scope, a higher version, a newer layout */
+    uint32_t passed_paused;  /* in the whole fleet */
+    uint32_t passed_full;    /* no slot was free (max_running), until it was too late */
     uint32_t passed_running; /* fell due while the job ran here */
     uint32_t unknown;        /* acquires without an answer */
     uint32_t illegal;        /* events that a state machine did not expect: bugs */
@@ -173,7 +198,9 @@ struct job {
     struct wall left_out; /* the newest turn that this device does not ask for, by its rank */
     struct wall index;    /* settled, and not yet told to the fleet; 0: none */
     int64_t spread_ms; /* that it was drawn from, where it was drawn before that instant; else 0 */
-    char *holder; /* who held `turn` when last asked; kept by the port; NULL: none, or not known */
+    /* Who held `turn` when last asked; or where it was done, who did it. Kept by the port; NULL:
+     * none, or not known. */
+    char *holder;
     struct boot holder_until; /* when that lease ended */
     struct job_alone *alone;  /* the owner's; NULL without run_unreachable */
 };
@@ -212,6 +239,21 @@ void job_plan_resized(struct job *j, struct boot now);
 /* The fleet's: the newest settled turn of the job, as the fleet was told; 0: not known. Where a
  * turn is overdue by more than it takes to run it, this device asks for it, once. */
 void job_plan_overdue(struct job *j, struct wall done, struct boot now);
+
+/* job_hand.c: what operators do with a job of this device alone. */
+
+/* Asks for a run by hand: what becomes of it is told by REPORT_BY_HAND, perhaps from inside. Else
+ * nothing has changed. */
+enum job_obstacle job_run_by_hand(struct job *j, struct boot now, const struct job_order *order);
+/* Whether its run, or what it asks for, is one by hand. */
+bool job_is_by_hand(const struct job *j);
+/* Tries that its run's turn has. */
+uint32_t job_attempts(const struct job *j);
+/* Asks what runs to stop: STOP_FOR_GOOD or STOP_FOR_OTHERS. False where nothing of it runs here. */
+bool job_stop_run(struct job *j, struct boot now, enum stop_reason reason);
+/* It is paused no more, and `turn`, which port->paused() was told to let pass, is asked for after
+ * all. False where it is not the newest one that is due any more, or was asked for since. */
+bool job_take_up(struct job *j, struct boot now, struct wall turn);
 
 /* By which time its turns come: fleet time; or as long as that was never known, where the job may,
  * the device's own. */

@@ -37,7 +37,8 @@ static int64_t patience_ms(const struct job *j)
 void job_alone_plan(struct job *j, struct boot now)
 {
     if (j->alone)
-        j->alone->at = j->lease.call.local ? BOOT_NEVER : boot_add(now, patience_ms(j));
+        j->alone->at =
+            j->lease.call.local || job_hand_asks(j) ? BOOT_NEVER : boot_add(now, patience_ms(j));
 }
 
 void job_alone_begin(struct job *j, struct boot now)
@@ -57,7 +58,7 @@ static void close_alone(struct job *j, struct boot now)
 {
     const struct lease_end *end = &j->lease.end;
     bool gave_up = end->outcome == OUTCOME_REFUSED ||
-                   (outcome_retries(end->outcome) && j->lease.attempt >= j->spec->attempts);
+                   (outcome_retries(end->outcome) && j->lease.attempt >= job_attempts(j));
 
     if (j->leaving) /* it waits until that is told */
         return;

@@ -72,6 +72,24 @@ void job_owed_urge(struct job *j);
 bool job_owes(const struct job *j);
 void job_owed_tick(struct job *j, struct boot now);
 
+/* job_hand.c. The question that is out, or about to be, is one by hand. */
+bool job_hand_asks(const struct job *j);
+void job_hand_ask(struct job *j, struct boot now);
+/* Which turn it is for: 0: one of its own. False: it is not wanted any more. */
+bool job_hand_choose(struct job *j, struct boot now, struct wall *ret_turn);
+/* The store's answer; NULL: none, and the question is not out. Told once. */
+void job_hand_tell(struct job *j, const struct store_reply *reply);
+/* The answer is no grant: true where the question was for a turn of its own, so that no turn of the
+ * schedule is concerned. */
+bool job_hand_refused(struct job *j, const struct store_reply *reply);
+/* Whether nobody wants what was granted any more. */
+bool job_hand_is_given_up(const struct job *j);
+void job_hand_tick(struct job *j, struct boot now);
+/* The job asks nothing any more. */
+void job_hand_over(struct job *j);
+/* Whether an operator has paused it here; then the newest turn that is due has passed. */
+bool job_hand_pauses(struct job *j, struct boot now);
+
 /* job_refused.c: the answer is no grant. */
 void job_refused(struct lease *l, const struct store_reply *reply);
 /* The job asks for its turn again in so many ms; the turn counts as planned for then. */

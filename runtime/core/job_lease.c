@@ -42,6 +42,12 @@ static void count_missed(struct job *j, uint64_t turns)
     j->counters.passed_error += (uint32_t)turns;
 }
 
+/* One that was refused before it waited is in the count of those. */
+static bool never_had_a_slot(const struct job *j)
+{
+    return j->waited && j->refusals == 0;
+}
+
 void job_aim_at(struct job *j, struct wall turn)
 {
     if (turn.ms == j->turn.ms) {
@@ -50,6 +56,8 @@ void job_aim_at(struct job *j, struct wall turn)
     }
     if (j->unheard)
         count_missed(j, (uint64_t)job_count_since(j, turn));
+    else if (never_had_a_slot(j))
+        j->counters.passed_full += (uint32_t)job_count_since(j, turn);
     j->turn = j->newest = turn;
     j->leapt = 0;
     j->again = j->unheard = j->waited = false;
@@ -62,8 +70,11 @@ static bool choose(struct lease *l, struct boot now, struct wall *ret_turn)
     struct job *j = job_of_lease(l);
     struct wall turn = job_latest_due(j, now);
 
-    if (j->leaving || j->apart || turn.ms <= j->settled.ms || !boot_reached(now, j->not_before)) {
-        j->unheard = false;
+    if (job_hand_asks(j))
+        return job_hand_choose(j, now, ret_turn);
+    if (j->leaving || j->apart || turn.ms <= j->settled.ms || !boot_reached(now, j->not_before) ||
+        job_hand_pauses(j, now)) {
+        j->unheard = j->waited = false;
         return false;
     }
     job_aim_at(j, turn);
@@ -74,6 +85,8 @@ static bool choose(struct lease *l, struct boot now, struct wall *ret_turn)
 
         job_report(j, &r);
         count_missed(j, j->unheard);
+        j->counters.passed_full += !j->unheard && never_had_a_slot(j);
+        j->unheard = j->waited = false;
         job_settle_up_to(j, turn);
         return false;
     }
@@ -85,7 +98,17 @@ static int64_t spread_ms(const struct lease *l)
 {
     const struct job *j = (const struct job *)((const char *)l - offsetof(struct job, lease));
 
+    if (job_hand_asks(j)) /* as though its turn were due now */
+        return INT64_C(1) << 52;
     return l->turn.ms == j->drawn_for.ms ? j->spread_ms : 0;
+}
+
+/* By a token of its own, or one that gave way to a run by hand. */
+static bool watches(const struct lease *l)
+{
+    const struct job *j = (const struct job *)((const char *)l - offsetof(struct job, lease));
+
+    return j->watch > 0 && l->turn.ms == j->turn.ms;
 }
 
 static void dropped(struct lease *l, struct boot now)
@@ -116,7 +139,7 @@ static void changed(struct lease *l, struct boot now)
 void job_answered_turn(struct job *j, struct wall turn)
 {
     j->turn = turn;
-    j->unheard = false;
+    j->unheard = j->waited = false;
     if (j->newest.ms > turn.ms)
         j->newest = turn;
 }
@@ -148,20 +171,28 @@ static void granted(struct lease *l, const struct store_reply *reply)
     struct report r = { .kind = REPORT_SPARE };
     /* By the instant of the question: where a period is shorter than the round trip, each grant
      * would else be superseded when it comes, and the job would never run. */
-    bool superseded = job_latest_due(j, reply->sent).ms > reply->acquire.turn.ms;
+    bool superseded =
+        !job_is_by_hand(j) && job_latest_due(j, reply->sent).ms > reply->acquire.turn.ms;
+    bool unwanted = j->leaving || superseded || job_hand_is_given_up(j) ||
+                    reply->acquire.answer == ACQUIRE_SPARE;
 
+    job_hand_tell(j, unwanted ? NULL : reply);
     job_answered_turn(j, reply->acquire.turn);
-    job_alone_granted(j);
+    if (l->way != LEASE_WITHOUT_LOCK)
+        job_alone_granted(j);
     j->overs = 0;
-    if (j->leaving || superseded || reply->acquire.answer == ACQUIRE_SPARE) {
+    if (unwanted) {
         job_report(j, &r);
         job_happen(j, JOB_EVENT_SPARE, reply->received);
         return;
     }
-    job_versions_heard(j, reply);
+    if (l->way == LEASE_BY_SCHEDULE || l->way == LEASE_BY_HAND) /* else it may be paused still */
+        job_versions_heard(j, reply);
     report_takeover(j, reply);
     report_alone(j);
     job_keep_holder(j, NULL); /* our own next try of the turn is no takeover */
+    l->answer = ACQUIRE_GRANTED;
+    j->watch = 0; /* with each try they are others */
     job_happen(j, JOB_EVENT_GRANT, reply->received);
 }
 
@@ -192,6 +223,10 @@ static void rejected(struct lease *l, struct boot now, int64_t delay_ms)
 {
     struct job *j = job_of_lease(l);
 
+    if (job_hand_asks(j)) { /* who asks by hand is told, and may ask again */
+        job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
+        return;
+    }
     j->unheard = true;
     wait_for(j, now, delay_ms); /* not planned: errors do not stretch catch_up */
 }
@@ -226,11 +261,13 @@ static void answered(struct lease *l)
 
 /* --- while it runs --- */
 
-static void confirmed(struct lease *l, const struct store_reply *reply)
+static void confirmed(struct lease *l, const struct store_reply *reply, int64_t left_ms)
 {
     struct job *j = job_of_lease(l);
-    struct report r = { .kind = reply->renew.answer == RENEW_REGAINED ? REPORT_REGAINED
-                                                                      : REPORT_RENEWED };
+    struct report r = {
+        .kind = reply->renew.answer == RENEW_REGAINED ? REPORT_REGAINED : REPORT_RENEWED,
+        .left_ms = left_ms,
+    };
 
     job_report(j, &r);
     j->fleet->port->extend(j->fleet->port->context, j);
@@ -274,8 +311,10 @@ int64_t job_count_meanwhile(struct job *j)
 {
     const struct lease_end *end = &j->lease.end;
     int64_t turns = job_count_since(j, end->covers);
-    /* A success covers them all; else the newest of them may still be run. */
-    int64_t open = turns > 0 && !outcome_settles(end->outcome);
+    /* A success covers them all, but without the lock none; else the newest of them may still be
+     * run. */
+    int64_t open =
+        turns > 0 && (!outcome_settles(end->outcome) || j->lease.way == LEASE_WITHOUT_LOCK);
 
     j->counters.passed_running += (uint32_t)(turns - open);
     return turns;
@@ -300,17 +339,33 @@ void job_report_brake(struct job *j)
     job_report(j, &r);
 }
 
+/* No turn of the schedule has had a run by that. */
+static void end_unlocked(struct job *j, struct boot now)
+{
+    if (j->tree_left)
+        job_happen(j, JOB_EVENT_JAM, now);
+    else
+        job_happen(j, j->leaving ? JOB_EVENT_LEAVE : JOB_EVENT_SETTLE, now);
+}
+
 static void recorded(struct lease *l, const struct store_reply *reply)
 {
     struct job *j = job_of_lease(l);
     const struct lease_end *end = &l->end;
-    bool again = outcome_retries(end->outcome) && !reply->finish.gave_up;
+    bool by_hand = job_is_by_hand(j);
+    bool again = outcome_retries(end->outcome) && !reply->finish.gave_up && !by_hand;
     struct report r = { .kind = REPORT_GIVEN_UP,
                         .text = end->detail ? end->detail : "", /* NULL: not found out here */
                         .outcome = end->outcome };
 
-    if (reply->finish.gave_up)
+    if (l->way == LEASE_WITHOUT_LOCK) {
+        end_unlocked(j, reply->received);
+        return;
+    }
+    if (reply->finish.gave_up && !by_hand) {
+        l->answer = ACQUIRE_EXHAUSTED;
         job_report(j, &r);
+    }
     if (reply->finish.stopped)
         job_report_brake(j);
     if (l->call.local && j->spec->run_unreachable && end->outcome != OUTCOME_UNSTARTED)
@@ -339,6 +394,7 @@ static void illegal(struct lease *l, enum lease_event event)
 const struct lease_ops job_lease_ops = {
     .choose = choose,
     .spread_ms = spread_ms,
+    .watches = watches,
     .dropped = dropped,
     .heard = heard,
     .changed = changed,

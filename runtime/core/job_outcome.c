@@ -20,8 +20,11 @@ static enum outcome of_stop(const struct run_end *end)
     case RUN_STOPPED_DEADLINE:
         return OUTCOME_LOST;
     default:
-        return end->reason == STOP_FOR_TAKEN ? OUTCOME_LOST : OUTCOME_DECLINED;
+        break;
     }
+    if (end->reason == STOP_FOR_GOOD)
+        return OUTCOME_STOPPED;
+    return end->reason == STOP_FOR_TAKEN ? OUTCOME_LOST : OUTCOME_DECLINED;
 }
 
 enum outcome job_outcome(const struct run_end *end)

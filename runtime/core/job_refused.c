@@ -58,11 +58,15 @@ static void mend_index(struct job *j, struct wall turn)
 static void refused_done(struct job *j, const struct store_reply *reply)
 {
     const char *why = reply->acquire.why;
+    char device[DEVICE_NAME_MAX + 1] = "";
     struct report r = { .kind = REPORT_PASSED, .text = why };
 
-    if (reply->acquire.answer == ACQUIRE_DONE)
+    if (reply->acquire.answer == ACQUIRE_DONE) {
         mend_index(j, reply->acquire.turn);
-
+        if (reply->acquire.holder)
+            lease_token_device(reply->acquire.holder, device);
+    }
+    job_keep_holder(j, device); /* who did it, for people */
     j->counters.passed_done++;
     if (text_equal(why, "assumed"))
         r.kind = REPORT_FIRST_SIGHT;
@@ -118,6 +122,7 @@ static void refused_over(struct job *j, const struct store_reply *reply)
 /* The turn has passed by that, whenever the pause ends (PROTOCOL rule 17). */
 static void refused_paused(struct job *j, const struct store_reply *reply)
 {
+    j->counters.passed_paused++;
     mend_index(j, j->turn);
     job_turn_is_settled(j, reply->received, j->turn);
 }
@@ -132,6 +137,9 @@ void job_refused(struct lease *l, const struct store_reply *reply)
 {
     struct job *j = job_of_lease(l);
 
+    if (job_hand_refused(j, reply))
+        return;
+    l->answer = (uint8_t)reply->acquire.answer;
     job_answered_turn(j, l->turn);
     job_versions_heard(j, reply);
     if (reply->acquire.answer != ACQUIRE_OVER)

@@ -22,7 +22,7 @@ void job_rearm(struct job *j, struct boot now)
         at = j->queued ? j->at : boot_min(j->at, next_turn_due(j));
         break;
     case JOB_ASKING:
-        at = next_turn_due(j);
+        at = job_hand_asks(j) ? j->fleet->hand.until : next_turn_due(j);
         break;
     default:
         break;
@@ -58,7 +58,7 @@ static void tick_waiting(struct job *j, struct boot now)
 {
     if (!boot_reached(now, j->at))
         return;
-    if (j->delay_ms < 0)
+    if (j->delay_ms < 0 || job_hand_pauses(j, now))
         job_happen(j, JOB_EVENT_DRAW, now);
     else
         job_happen(j, slot_is_free(j) ? JOB_EVENT_DUE : JOB_EVENT_FULL, now);
@@ -86,7 +86,9 @@ static void tick_state(struct job *j, struct boot now)
             job_happen(j, JOB_EVENT_NEWER, now);
         break;
     case JOB_ASKING:
-        if (newer)
+        if (job_hand_asks(j))
+            job_hand_tick(j, now);
+        else if (newer)
             tick_asking(j, now);
         break;
     default:

@@ -182,7 +182,7 @@ static void rest(struct lease *l, const struct step *s)
 
 static struct boot renew_at(const struct lease *l)
 {
-    if (l->spec->timing.renew_ms <= 0)
+    if (l->spec->timing.renew_ms <= 0 || l->way == LEASE_WITHOUT_LOCK)
         return BOOT_NEVER;
     return boot_add(l->confirmed, l->spec->timing.renew_ms);
 }
@@ -210,13 +210,14 @@ static void refused(struct lease *l, const struct step *s)
 static void confirmed(struct lease *l, const struct step *s)
 {
     struct boot d = timing_deadline(&l->spec->timing, s->reply->sent, l->sent_ttl_ms);
+    struct boot stop = boot_add(l->deadline, -l->spec->timing.stop_grace_ms);
 
     reset_failures(l);
     l->confirmed = s->reply->sent;
     l->deadline = boot_max(l->deadline, d);
     l->expires = boot_add(s->reply->received, l->sent_ttl_ms);
     l->wake = renew_at(l);
-    l->env->ops->confirmed(l, s->reply);
+    l->env->ops->confirmed(l, s->reply, boot_between(s->reply->received, stop));
 }
 
 static void taken(struct lease *l, const struct step *s)
@@ -226,6 +227,10 @@ static void taken(struct lease *l, const struct step *s)
 
 static void start_closing(struct lease *l, const struct step *s)
 {
+    if (l->way == LEASE_WITHOUT_LOCK) {
+        lease_close(l, s->now, false);
+        return;
+    }
     /* A renewal that is still out answers nobody. */
     port_of(l)->cancel(port_of(l)->context, &l->call);
     reset_failures(l);
@@ -313,6 +318,19 @@ void lease_ask(struct lease *l, struct boot now)
 {
     l->quiet = false;
     lease_happen(l, LEASE_EVENT_ASK, now);
+}
+
+void lease_take(struct lease *l, struct boot now, struct wall turn)
+{
+    struct store_reply reply = {
+        .sent = now,
+        .received = now,
+        .acquire = { .answer = ACQUIRE_GRANTED, .attempt = 1, .turn = turn },
+    };
+
+    l->sent_ttl_ms = l->spec->timing.budget_ms;
+    set_state(l, LEASE_ASKING);
+    happen(l, LEASE_EVENT_GRANT, &(struct step){ .now = now, .reply = &reply });
 }
 
 void lease_renew_token(struct lease *l)

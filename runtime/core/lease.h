@@ -48,6 +48,8 @@ struct lease_ops {
     /* In ms: by so much more may the first question for l->turn come late, if the store has no
      * record of the job. */
     int64_t (*spread_ms)(const struct lease *l);
+    /* Whether this device has a place among the watchers of that turn, and needs no second one. */
+    bool (*watches)(const struct lease *l);
     /* choose() said none: no question is out any more. Nothing may be asked from inside. */
     void (*dropped)(struct lease *l, struct boot now);
     void (*granted)(struct lease *l, const struct store_reply *reply);
@@ -59,7 +61,8 @@ struct lease_ops {
     void (*unanswered)(struct lease *l, enum store_verb verb, const struct store_reply *reply);
     /* A request had an answer that counts; told before what follows from it. */
     void (*answered)(struct lease *l);
-    void (*confirmed)(struct lease *l, const struct store_reply *reply);
+    /* left_ms: so long before its run would have been asked to stop. */
+    void (*confirmed)(struct lease *l, const struct store_reply *reply, int64_t left_ms);
     void (*taken)(struct lease *l, const struct store_reply *reply);
     void (*recorded)(struct lease *l, const struct store_reply *reply);
     /* Any reply, before what follows from it (its server time is a sample); and when all of that is
@@ -93,6 +96,14 @@ struct lease_end {
 /* 128 random bits; the store sees them in hex, behind the device's name. */
 #define LEASE_TOKEN_BYTES 16
 
+/* What a lease is for. */
+enum lease_way {
+    LEASE_BY_SCHEDULE,
+    LEASE_BY_HAND,     /* a turn of its own, at the store's now (PROTOCOL rule 15) */
+    LEASE_BY_FORCE,    /* the same, also where the job is paused in the whole fleet */
+    LEASE_WITHOUT_LOCK /* the same, and the store is neither asked nor told */
+} __attribute__((packed));
+
 struct lease {
     struct store_call call;
     struct lease_env *env;
@@ -104,6 +115,9 @@ struct lease {
     bool asked;     /* the store may know this token: it answered it once, or an answer was lost */
     bool in_flight; /* this question was handed to the store */
     bool quiet;     /* it is not repeated any more */
+    enum lease_way way;
+    uint8_t answer; /* the owner's: what became of the newest turn by the last answer, an enum
+                       acquire_answer; ACQUIRE_EXHAUSTED also by the answer to finish */
     uint32_t attempt;
     uint32_t failures; /* error replies in a row */
     struct wall turn;  /* that this token asks for */
@@ -125,6 +139,9 @@ void lease_done(struct lease *l);
 
 /* Wants a turn: ops->choose says which, when it can be sent. Only with no token out. */
 void lease_ask(struct lease *l, struct boot now);
+/* LEASE_WITHOUT_LOCK: granted at once by the owner; its end is told to nobody. Only with no token
+ * out. */
+void lease_take(struct lease *l, struct boot now, struct wall turn);
 /* The next question is one of a new token, even for the same turn. */
 void lease_renew_token(struct lease *l);
 /* A question without an answer is not repeated any more: it is granted what it may have been, and

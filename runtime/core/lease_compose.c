@@ -64,6 +64,14 @@ static int64_t fresh_ms(const struct lease *l)
     return timing_takeover_ms(&l->spec->timing, l->spec->splay_ms) + l->env->ops->spread_ms(l);
 }
 
+/* None where it is by hand; before the first one where it is by force, too. */
+static struct wall next_turn(const struct lease *l)
+{
+    if (l->way == LEASE_BY_SCHEDULE)
+        return schedule_next(&l->spec->schedule, l->turn);
+    return (struct wall){ l->way == LEASE_BY_FORCE ? STORE_NEXT_FORCED : 0 };
+}
+
 static bool compose_acquire(struct lease *l, struct boot now, struct store_request *r)
 {
     const struct job_spec *spec = l->spec;
@@ -80,10 +88,11 @@ static bool compose_acquire(struct lease *l, struct boot now, struct store_reque
     *r = (struct store_request){
         .verb = STORE_ACQUIRE,
         .ttl_ms = spec->timing.lease_ms,
-        .next = schedule_next(&spec->schedule, l->turn),
+        .next = next_turn(l),
         .fence = l->fence_seen,
         .fresh_ms = fresh_ms(l),
-        .first_ask = !l->asked,
+        /* By hand nobody watches. */
+        .first_ask = !l->asked && l->way == LEASE_BY_SCHEDULE && !l->env->ops->watches(l),
     };
     l->in_flight = true;
     l->sent = now;

@@ -205,7 +205,7 @@ static bool paused(struct ask *a)
 {
     struct memory_claim *r = a->r;
 
-    if (!memory_paused(r)[0])
+    if (!memory_paused(r)[0] || a->request->next.ms == STORE_NEXT_FORCED)
         return false;
     if (a->due) {
         r->paused = memory_later(r->paused, a->turn);

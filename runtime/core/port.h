@@ -13,7 +13,9 @@ struct report;
 /* Why a run is asked to stop from outside of it. */
 enum stop_reason {
     STOP_FOR_SERVICE = 1, /* rotad stops, or is drained: the turn is declined */
-    STOP_FOR_TAKEN = 2    /* the store says that the lease is another's: lost */
+    STOP_FOR_TAKEN = 2,   /* the store says that the lease is another's: lost */
+    STOP_FOR_GOOD = 3,    /* an operator closes the turn: stopped */
+    STOP_FOR_OTHERS = 4   /* an operator leaves the turn to other devices: declined */
 } __attribute__((packed));
 
 struct core_port {
@@ -34,6 +36,9 @@ struct core_port {
      * "" only free that one. Where memory is short, *at is NULL. The core's only allocation after
      * set-up: what needs such a text does without it. */
     void (*keep)(void *context, char **at, const char *text);
+    /* Whether an operator has paused the job on this device: then `turn` (0: none in particular)
+     * passes. NULL: none ever is. */
+    bool (*paused)(void *context, const struct job *job, struct wall turn);
     /* Something that people may want to read. `job` is NULL where it is the fleet's. */
     void (*report)(void *context, struct job *job, const struct report *report);
 };

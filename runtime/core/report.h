@@ -18,11 +18,13 @@ enum report_kind {
     REPORT_TOO_LATE,    /* more than catch_up after its due instant: not taken */
     REPORT_SPARE,       /* granted too late to be wanted: given back */
     REPORT_TAKEN,       /* the lease is another's: the run is stopped. device; or text: what */
-    REPORT_RENEWED,
-    REPORT_REGAINED,   /* the lock was gone and nobody had it: taken back */
-    REPORT_UNANSWERED, /* no answer or an error: text, fault, verb */
-    REPORT_ANSWERED,   /* the first answer after that: fault is what is over */
-    REPORT_BRAKE,      /* device scope: with this failure the job is paused in the whole fleet */
+    REPORT_RENEWED,     /* left_ms; as the next one */
+    REPORT_REGAINED,    /* the lock was gone and nobody had it: taken back */
+    REPORT_UNANSWERED,  /* no answer or an error: text, fault, verb */
+    REPORT_ANSWERED,    /* the first answer after that: fault is what is over */
+    REPORT_BY_HAND, /* what became of the question for a run by hand: answer; NULL: none came, or
+                       it is not wanted any more. Where granted, its start comes next */
+    REPORT_BRAKE,   /* device scope: with this failure the job is paused in the whole fleet */
     REPORT_PAUSED,  /* not run here: text: who has paused it, and why; silent_ms of it are left */
     REPORT_RESUMED, /* it is not paused any more */
     REPORT_BLOCKED, /* not run here: its lock has no expiry. text: its value */
@@ -46,12 +48,14 @@ struct report {
     const char *ours;   /* beside text, of this device */
     const char *text;   /* untrusted where it comes from elsewhere; may be NULL */
     const char *device; /* untrusted */
+    const struct store_reply *answer;
     enum job_state from, to;
     enum job_event event;
     enum outcome outcome;
     enum store_verb verb;
     enum fault fault;
     int64_t ran_ms, silent_ms, moved_ms;
+    int64_t left_ms;   /* before the run would have been asked to stop */
     int64_t meanwhile; /* REPORT_ENDED: turns that fell due while it ran */
     uint32_t place;    /* in the queue, from 1 */
     uint64_t version;

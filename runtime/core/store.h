@@ -16,6 +16,8 @@
 #define TOKEN_SIZE (DEVICE_NAME_MAX + 1 + 32 + 1)
 /* Texts that come from Redis are cut to this, with the end. */
 #define STORE_TEXT_SIZE 257
+/* store_request.next: by hand, also where the job is paused. */
+#define STORE_NEXT_FORCED (-1)
 /* Jobs that one hello may ask for; who has more asks in slices, by further hellos of weight -1 ...
  */
 #define STORE_HELLO_JOBS_MAX 1000
@@ -54,7 +56,7 @@ struct store_request {
     uint64_t fence;   /* acquire: the largest seen; renew, finish: the lease's own */
     int64_t ttl_ms;   /* acquire, renew */
     /* acquire */
-    struct wall next; /* the first turn after `turn` */
+    struct wall next; /* the first turn after `turn`; 0: by hand, and `turn` is 0, too */
     /* How late a job without any record may still be taken; in device scope, where this device saw
      * the turn come, with the time over which first questions are spread. */
     int64_t fresh_ms;

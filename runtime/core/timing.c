@@ -115,6 +115,12 @@ int64_t timing_renewal_ttl(const struct timing *t, struct boot acquired_sent, st
     return smaller(t->lease_ms, boot_between(now, end));
 }
 
+/* None at the end, nor at the begin. */
+int64_t timing_renewals(const struct timing *t, int64_t ran_ms)
+{
+    return t->renew_ms > 0 && ran_ms > 0 ? (ran_ms - 1) / t->renew_ms : 0;
+}
+
 int64_t timing_takeover_ms(const struct timing *t, int64_t splay_ms)
 {
     return t->lease_ms + splay_ms + SECOND_MS;

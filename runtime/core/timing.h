@@ -49,6 +49,9 @@ struct boot timing_deadline(const struct timing *t, struct boot sent, int64_t tt
  * <= 0: none. */
 int64_t timing_renewal_ttl(const struct timing *t, struct boot acquired_sent, struct boot now);
 
+/* How many renewals a run of so long sends; 0 where it is never renewed. */
+int64_t timing_renewals(const struct timing *t, int64_t ran_ms);
+
 /* lease + splay + 1 s: promise 2's bound, and `fresh` of acquire. */
 int64_t timing_takeover_ms(const struct timing *t, int64_t splay_ms);
 #endif

@@ -3,8 +3,6 @@
 #include "base/units.h"
 #include "core/curve.h"
 
-/* The first two that are refused watch the holder (DESIGN section 6). */
-#define TURNS_WATCHERS 2
 /* From this size on the whole splay is used. */
 #define TURNS_SPREAD_FLEET 6
 /* So many of each turn's ranks ask at once, and one more for each half of e in time after that. */

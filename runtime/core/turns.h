@@ -7,6 +7,9 @@
 #include "core/spec.h"
 #include <stdint.h>
 
+/* The first two that are refused watch the holder (DESIGN section 6). */
+#define TURNS_WATCHERS 2
+
 /* How many devices a turn is to be shared out among, by what hello tells (core/store.h): an
  * estimate from a handful of hellos is chance, and those that have just started are in none yet. */
 uint32_t turns_fleet(uint32_t estimate, uint32_t hellos, uint32_t boots);

@@ -66,6 +66,8 @@ static void test_texts_of_others(void **state)
     expect_keys("\n\n", "");
     expect_keys("a 00000000 fleet own", "a ");
     expect_keys("a 00000000 fleet own\nb 00000000 device none\n", "a b ");
+    /* what is for people alone */
+    expect_keys("a 00000000 fleet own\n@a 30 2 * * * UTC\n@b every 5m\n", "a ");
     /* of a later version */
     expect_keys("a 00000000 fleet own more words, of any kind\nb 0 region 7\n", "a b ");
     /* no lines of ours */

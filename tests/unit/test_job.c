@@ -138,6 +138,15 @@ static void test_watcher_takes_over(void **state)
     assert_int_equal(b.fake.reports[REPORT_TAKEOVER], 1);
     assert_string_equal(b.fake.report_device, "bravo");
     assert_int_equal(b.fake.silent_ms, spec.timing.lease_ms + 10);
+    /* Those that watch its try are others: where that fails, this device is none of them. */
+    job_started(&b.job, b.now, b.now);
+    bench_return(&b, 2);
+    bench_send(&b, STORE_FINISH);
+    bench_recorded(&b, false);
+    bench_to_tick(&b);
+    bench_send(&b, STORE_ACQUIRE);
+    assert_true(b.fake.request.first_ask);
+    bench_held(&b, 5000, BRAVO, 1);
     bench_done(&b);
 }
 
@@ -301,6 +310,9 @@ static void settled_by(enum acquire_answer answer, const char *why, bool counts_
     bench_refuse(&b, answer, 0, why);
     assert_int_equal(b.job.state, JOB_WAITING);
     assert_int_equal(b.job.counters.passed_done, counts_done);
+    assert_int_equal(b.job.counters.passed_paused, answer == ACQUIRE_PAUSED);
+    assert_int_equal(b.job.lease.answer, answer);
+    assert_null(b.job.holder);
     assert_int_equal(b.fake.starts, 0);
     assert_int_equal(b.job.armed.ms, b.now.ms + 60000);
     bench_done(&b);
@@ -314,6 +326,31 @@ static void test_settling_answers(void **state)
     settled_by(ACQUIRE_PASSED, NULL, true);
     settled_by(ACQUIRE_EXHAUSTED, NULL, true);
     settled_by(ACQUIRE_PAUSED, "by ops", false);
+}
+
+/* For people; and no turn after it is taken over from that device. */
+static void test_who_did_it(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct store_reply reply = { .acquire = {
+                                     .answer = ACQUIRE_DONE, .holder = BRAVO, .why = "" } };
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    bench_ask(&b);
+    reply.server = bench_server(&b);
+    reply.acquire.turn = b.fake.request.turn;
+    fake_reply(&b.fake, reply, b.now);
+    assert_string_equal(b.job.holder, "bravo");
+    assert_int_equal(b.job.lease.answer, ACQUIRE_DONE);
+    assert_int_equal(b.job.settled.ms, b.job.turn.ms);
+    bench_ask(&b);
+    assert_null(b.job.holder);
+    bench_grant(&b, 2);
+    assert_int_equal(b.fake.reports[REPORT_TAKEOVER], 0);
+    assert_int_equal(b.job.lease.answer, ACQUIRE_GRANTED);
+    bench_done(&b);
 }
 
 /* `over` is answered once with a new token; a server that answers nothing else is not asked for
@@ -361,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_foreign_holder),
         cmocka_unit_test(test_watching_ends_with_the_turn),
         cmocka_unit_test(test_settling_answers),
+        cmocka_unit_test(test_who_did_it),
         cmocka_unit_test(test_over),
     };
 

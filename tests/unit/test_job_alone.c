@@ -573,6 +573,115 @@ static void test_lock_none(void **state)
     bench_done(&b);
 }
 
+static enum job_obstacle run_by_hand(struct bench *b, int64_t patience_ms)
+{
+    const struct job_order order = { .way = LEASE_BY_HAND, .until = boot_add(b->now, patience_ms) };
+
+    return job_run_by_hand(&b->job, b->now, &order);
+}
+
+/* Not before the shared store knows how the last run ended; nor, however long the answer is waited
+ * for, without that. */
+static void test_by_hand_nothing_runs_alone(void **state)
+{
+    struct job_spec spec = alone_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    run_alone(&b);
+    end_alone(&b, 0);
+    assert_int_equal(run_by_hand(&b, PATIENCE_MS), JOB_IS_TOLD);
+    send(&b, STORE_FINISH, false);
+    bench_recorded(&b, false);
+    assert_int_equal(run_by_hand(&b, 2 * PATIENCE_MS), JOB_NO_OBSTACLE);
+    bench_pass(&b, PATIENCE_MS + 1);
+    assert_int_equal(b.job.state, JOB_ASKING);
+    assert_false(b.fake.queued[0]->local);
+    bench_pass(&b, PATIENCE_MS);
+    assert_int_equal(b.job.state, JOB_WAITING);
+    bench_done(&b);
+}
+
+/* A run by hand that the shared store may have granted holds its turns up no longer than that. */
+static void test_turns_go_on_alone_after_one_by_hand(void **state)
+{
+    struct job_spec spec = alone_spec();
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    assert_int_equal(run_by_hand(&b, PATIENCE_MS), JOB_NO_OBSTACLE);
+    send(&b, STORE_ACQUIRE, false);
+    bench_no_answer(&b);
+    bench_pass(&b, spec.timing.lease_ms);
+    assert_int_equal(b.job.state, JOB_WAITING);
+    run_alone(&b);
+    end_alone(&b, 0);
+    send(&b, STORE_FINISH, false);
+    bench_recorded(&b, false);
+    bench_done(&b);
+}
+
+/* Without its lock it is nothing to the shared store: what is due is taken alone after it. */
+static void test_a_run_without_the_lock_leaves_the_turn(void **state)
+{
+    struct job_spec spec = alone_spec();
+    struct job_order order = { .way = LEASE_WITHOUT_LOCK };
+    struct bench b;
+    struct wall shared;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    shared = b.alone.shared;
+    order.until = b.now;
+    assert_int_equal(job_run_by_hand(&b.job, b.now, &order), JOB_NO_OBSTACLE);
+    job_started(&b.job, b.now, b.now);
+    bench_return(&b, 0);
+    assert_int_equal(b.alone.shared.ms, shared.ms);
+    run_alone(&b);
+    end_alone(&b, 0);
+    send(&b, STORE_FINISH, false);
+    bench_recorded(&b, false);
+    bench_done(&b);
+}
+
+/* Nor does it wait for what is owed, which is told all the same; the turn's next try waits for
+ * that. */
+static void test_a_run_without_the_lock_beside_what_is_owed(void **state)
+{
+    struct job_spec spec = alone_spec();
+    struct job_order order = { .way = LEASE_WITHOUT_LOCK };
+    char token[TOKEN_SIZE];
+    struct bench b;
+
+    (void)state;
+    bench_begin(&b, &spec, true);
+    hold_back(&b);
+    strcpy(token, b.fake.token);
+    order.until = b.now;
+    assert_int_equal(job_run_by_hand(&b.job, b.now, &order), JOB_NO_OBSTACLE);
+    assert_int_equal(b.job.state, JOB_STARTING);
+    job_started(&b.job, b.now, b.now);
+    send(&b, STORE_FINISH, false);
+    assert_string_equal(b.fake.request.token, token);
+    assert_int_equal(b.fake.request.outcome, OUTCOME_FAILED);
+    bench_error(&b);
+    bench_return(&b, 0);
+    assert_int_equal(b.job.state, JOB_WAITING);
+    assert_string_equal(b.alone.owed.token, token);
+    bench_to_question(&b);
+    send(&b, STORE_FINISH, false);
+    assert_string_equal(b.fake.request.token, token);
+    assert_int_equal(b.fake.request.outcome, OUTCOME_FAILED);
+    bench_recorded(&b, false);
+    assert_null(b.alone.owed.token);
+    send(&b, STORE_ACQUIRE, false);
+    bench_refuse(&b, ACQUIRE_DONE, 0, "");
+    bench_silent(&b);
+    bench_done(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +707,10 @@ int main(void)
         cmocka_unit_test(test_leaves_while_it_waits),
         cmocka_unit_test(test_goes_by_its_own_clock),
         cmocka_unit_test(test_lock_none),
+        cmocka_unit_test(test_by_hand_nothing_runs_alone),
+        cmocka_unit_test(test_turns_go_on_alone_after_one_by_hand),
+        cmocka_unit_test(test_a_run_without_the_lock_leaves_the_turn),
+        cmocka_unit_test(test_a_run_without_the_lock_beside_what_is_owed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,7 @@ static void test_given_up(void **state)
     bench_recorded(&b, true);
     assert_int_equal(b.fake.reports[REPORT_GIVEN_UP], 1);
     assert_int_equal(b.job.state, JOB_WAITING);
+    assert_int_equal(b.job.lease.answer, ACQUIRE_EXHAUSTED);
     bench_done(&b);
 
     end_with(&b, &spec, 3);
@@ -266,6 +267,7 @@ static void test_no_guard(void **state)
     bench_ask(&b);
     bench_grant(&b, 1);
     assert_int_equal(b.fake.reports[REPORT_STILLBORN], 1);
+    assert_int_equal(b.job.counters.outcomes[OUTCOME_UNSTARTED], 1);
     assert_int_equal(b.job.state, JOB_CLOSING);
     bench_send(&b, STORE_FINISH);
     assert_int_equal(b.fake.request.outcome, OUTCOME_UNSTARTED);

@@ -71,6 +71,28 @@ static void test_first_now(void **state)
     bench_done(&b);
 }
 
+/* By errors until it is too late: which is one turn that was missed. */
+static void test_missed_is_counted_once(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    spec.catch_up_ms = 0;
+    bench_begin(&b, &spec, true);
+    bench_ask(&b);
+    bench_error(&b);
+    bench_pass(&b, 30 * SECOND_MS);
+    bench_silent(&b);
+    assert_int_equal(b.fake.reports[REPORT_TOO_LATE], 1);
+    assert_int_equal(b.job.counters.passed_error, 1);
+    bench_ask(&b);
+    assert_int_equal(b.job.counters.passed_error, 1);
+    assert_int_equal(b.fake.fleet.missed, 1);
+    bench_refuse(&b, ACQUIRE_DONE, 0, "");
+    bench_done(&b);
+}
+
 /* The turns that are asked for in a crowd of 20, of which each asks within its splay. */
 static void assert_all_turns(const struct job_spec *spec)
 {
@@ -110,9 +132,8 @@ static void test_splay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_catch_up),
-        cmocka_unit_test(test_catch_up_of_a_period),
-        cmocka_unit_test(test_first_now),
+        cmocka_unit_test(test_no_catch_up), cmocka_unit_test(test_catch_up_of_a_period),
+        cmocka_unit_test(test_first_now),   cmocka_unit_test(test_missed_is_counted_once),
         cmocka_unit_test(test_splay),
     };
 

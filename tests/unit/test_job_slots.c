@@ -78,6 +78,15 @@ static unsigned in_state(const struct device *d, enum job_state state)
     return count;
 }
 
+static unsigned passed_full(const struct device *d)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < JOBS; i++)
+        count += d->jobs[i].counters.passed_full;
+    return count;
+}
+
 /* A slot that one does not take goes to the next, until nobody wants it. */
 static void settle(struct device *d)
 {
@@ -111,6 +120,10 @@ static void test_longest_waited_goes_first(void **state)
     }
     assert_int_equal(in_state(&d, JOB_WAITING), JOBS);
     assert_int_equal(d.fake.starts, JOBS);
+    /* All were run in the end, so none has passed when the next turns are asked for. */
+    pass_to(&d, boot_add(d.now, MINUTE_MS));
+    answer_all(&d);
+    assert_int_equal(passed_full(&d), 0);
     device_done(&d);
 }
 
@@ -126,6 +139,40 @@ static void test_slot_comes_too_late(void **state)
     assert_int_equal(d.fake.reports[REPORT_TOO_LATE], JOBS - 1);
     assert_true(d.fake.asked && d.fake.waited);
     assert_int_equal(in_state(&d, JOB_WAITING), JOBS);
+    assert_int_equal(passed_full(&d), JOBS - 1);
+    pass_to(&d, boot_add(d.now, MINUTE_MS)); /* and each is counted once */
+    answer_all(&d);
+    assert_int_equal(passed_full(&d), JOBS - 1);
+    device_done(&d);
+}
+
+/* The slot came: it is the pause that they have passed by. */
+static void test_pause_while_no_slot_is_free(void **state)
+{
+    struct device d;
+
+    (void)state;
+    device_init(&d, 1, MINUTE_MS);
+    d.fake.paused = true;
+    end_run(&d, 0, 10 * SECOND_MS);
+    assert_int_equal(in_state(&d, JOB_WAITING), JOBS);
+    d.fake.paused = false;
+    pass_to(&d, boot_add(d.now, MINUTE_MS));
+    answer_all(&d);
+    assert_int_equal(passed_full(&d), 0);
+    device_done(&d);
+}
+
+/* Turns that fall due while no slot is free take each other's place: those have passed. */
+static void test_newer_turns_while_no_slot_is_free(void **state)
+{
+    struct device d;
+
+    (void)state;
+    device_init(&d, 1, 10 * MINUTE_MS);
+    pass_to(&d, boot_add(d.now, 2 * MINUTE_MS));
+    assert_int_equal(in_state(&d, JOB_NO_SLOT), JOBS - 1);
+    assert_int_equal(passed_full(&d), 2 * (JOBS - 1));
     device_done(&d);
 }
 
@@ -139,6 +186,35 @@ static void test_slot_comes_just_in_time(void **state)
     end_run(&d, 0, 3 * SECOND_MS);
     assert_int_equal(d.jobs[1].state, JOB_STARTING);
     assert_int_equal(d.fake.reports[REPORT_TOO_LATE], 0);
+    device_done(&d);
+}
+
+/* It was in the count of those that others held already. */
+static void test_refused_then_no_slot(void **state)
+{
+    struct device d;
+    struct store_reply held = { .acquire = {
+                                    .answer = ACQUIRE_HELD, .left_ms = 1000, .watch = 1 } };
+
+    (void)state;
+    device_init(&d, 1, 10 * MINUTE_MS);
+    job_ended(&d.jobs[0], d.now,
+              &(struct run_end){ .exit = RUN_RETURNED, .clean = true, .detail = "" });
+    assert_true(fake_send(&d.fake, d.now)); /* the end */
+    fake_reply(&d.fake, (struct store_reply){ .server = server(&d) }, d.now);
+    pass_to(&d, d.now);
+    assert_true(fake_send(&d.fake, d.now)); /* the next one's question */
+    held.server = server(&d);
+    fake_reply(&d.fake, held, d.now);
+    assert_int_equal(d.jobs[1].state, JOB_WATCHING);
+    settle(&d);
+    pass_to(&d, boot_add(d.now, 5 * SECOND_MS));
+    assert_int_equal(d.jobs[1].state, JOB_NO_SLOT);
+    pass_to(&d, boot_add(d.now, MINUTE_MS));
+    assert_int_equal(d.jobs[1].counters.passed_held, 1);
+    assert_int_equal(d.jobs[1].counters.passed_full, 0);
+    pass_to(&d, boot_add(d.now, MINUTE_MS));
+    assert_int_equal(d.jobs[1].counters.passed_full, 1);
     device_done(&d);
 }
 
@@ -184,6 +260,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longest_waited_goes_first),
         cmocka_unit_test(test_slot_comes_too_late),
+        cmocka_unit_test(test_pause_while_no_slot_is_free),
+        cmocka_unit_test(test_newer_turns_while_no_slot_is_free),
+        cmocka_unit_test(test_refused_then_no_slot),
         cmocka_unit_test(test_slot_comes_just_in_time),
         cmocka_unit_test(test_lowered),
         cmocka_unit_test(test_raised),

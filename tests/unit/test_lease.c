@@ -215,6 +215,8 @@ static void test_renewals(void **state)
         sent = b.now;
         bench_pass(&b, 1000 * i);
         bench_renewed(&b, RENEW_RENEWED);
+        /* Of the 54.4 s after which the run would have been asked to stop. */
+        assert_int_equal(b.fake.left_ms, 54400 - 20000 - 1000 * i);
         assert_int_equal(b.job.lease.deadline.ms, sent.ms + 60000 - 600);
         assert_int_equal(b.job.lease.expires.ms, b.now.ms + 60000);
         assert_int_equal(b.fake.extends, 1 + i);
@@ -246,6 +248,7 @@ static void test_renewal_unanswered(void **state)
     bench_to_tick(&b);
     bench_send(&b, STORE_RENEW);
     bench_renewed(&b, RENEW_RENEWED);
+    assert_int_equal(b.fake.left_ms, boot_between(b.now, d) - 5000);
     assert_int_equal(b.job.lease.deadline.ms, b.now.ms + 60000 - 600);
     assert_int_equal(b.fake.extends, 1);
     assert_int_equal(b.fake.stops, 0);

@@ -31,6 +31,12 @@ static int64_t spread_ms(const struct lease *l)
     return 0;
 }
 
+static bool watches(const struct lease *l)
+{
+    (void)l;
+    return false;
+}
+
 static void at_instant(struct lease *l, struct boot now)
 {
     (void)l;
@@ -55,6 +61,12 @@ static void with_verb(struct lease *l, enum store_verb verb, const struct store_
     with_reply(l, reply);
 }
 
+static void with_left(struct lease *l, const struct store_reply *reply, int64_t left_ms)
+{
+    (void)left_ms;
+    with_reply(l, reply);
+}
+
 static void alone(struct lease *l)
 {
     (void)l;
@@ -69,13 +81,14 @@ static void illegal(struct lease *l, enum lease_event event)
 static const struct lease_ops ops = {
     .choose = choose,
     .spread_ms = spread_ms,
+    .watches = watches,
     .dropped = at_instant,
     .granted = with_reply,
     .refused = with_reply,
     .rejected = with_delay,
     .unanswered = with_verb,
     .answered = alone,
-    .confirmed = with_reply,
+    .confirmed = with_left,
     .taken = with_reply,
     .recorded = with_reply,
     .heard = with_reply,

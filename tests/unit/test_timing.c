@@ -138,6 +138,18 @@ static void test_a_run_that_may_be_extended(void **state)
     assert_true(t.budget_ms == 13250 && t.lease_ms == 13250 && t.renew_ms == 0);
 }
 
+static void test_renewals(void **state)
+{
+    const struct timing renewed = { .renew_ms = 20000 }, whole = { .renew_ms = 0 };
+
+    (void)state;
+    assert_int_equal(timing_renewals(&renewed, 600000), 29);
+    assert_int_equal(timing_renewals(&renewed, 20001), 1);
+    assert_int_equal(timing_renewals(&renewed, 20000), 0); /* it ends just then */
+    assert_int_equal(timing_renewals(&renewed, 0), 0);
+    assert_int_equal(timing_renewals(&whole, 600000), 0);
+}
+
 static void test_deadline_and_ttl(void **state)
 {
     struct timing t = given(600000, 5000, C_DEFAULT, K_DEFAULT, 60000);
@@ -181,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_derive),
         cmocka_unit_test(test_derive_laws),
         cmocka_unit_test(test_a_run_that_may_be_extended),
+        cmocka_unit_test(test_renewals),
         cmocka_unit_test(test_deadline_and_ttl),
         cmocka_unit_test(test_budget_is_never_passed),
     };
