@@ -7,7 +7,7 @@
 #include <hiredis/hiredis.h>
 #include <stddef.h>
 
-/* No reply of ours has more than 9 elements; hello alone has arrays in them. */
+/* More than any reply of ours has; hello's, and what people ask for, have arrays in them. */
 #define REDIS_INBOX_ELEMENTS_MAX 64
 #define REDIS_INBOX_NESTED_MAX 1000 /* of an array in an array */
 #define REDIS_INBOX_DEPTH_MAX 2

@@ -194,6 +194,11 @@ const struct redis_route *redis_link_route(const struct redis_link *link)
     return &link->route;
 }
 
+const struct redis_traffic *redis_link_traffic(const struct redis_link *link)
+{
+    return &link->wire.transport.traffic;
+}
+
 bool redis_link_facts(const struct redis_link *link, struct tls_facts *ret_facts)
 {
     return redis_link_is_connected(link) && redis_transport_facts(&link->wire.transport, ret_facts);

@@ -11,6 +11,7 @@
 #include "redis/outbox.h"
 #include "redis/route.h"
 #include "redis/store.h"
+#include "redis/traffic.h"
 #include "tls/tls.h"
 #include <hiredis/hiredis.h>
 

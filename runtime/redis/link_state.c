@@ -143,6 +143,7 @@ void redis_link_drop(struct redis_link *link, const struct redis_fault *fault)
 void redis_link_become_up(struct redis_link *link)
 {
     redis_retry_up(&link->retry, redis_link_now());
+    link->wire.transport.traffic.connections++;
     link->urgent = false;
     link->hurried = false;
     link->login_first = false;

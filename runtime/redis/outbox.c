@@ -89,7 +89,7 @@ bool redis_outbox_is_empty(const struct redis_outbox *outbox)
     return outbox->sent == outbox->used;
 }
 
-int redis_outbox_flush(struct redis_outbox *outbox, int fd)
+int redis_outbox_flush(struct redis_outbox *outbox, int fd, uint64_t *sent)
 {
     while (!redis_outbox_is_empty(outbox)) {
         ssize_t n =
@@ -100,6 +100,7 @@ int redis_outbox_flush(struct redis_outbox *outbox, int fd)
         if (n < 0)
             return errno == EAGAIN ? 0 : -errno;
         outbox->sent += (size_t)n;
+        *sent += (size_t)n;
     }
     redis_outbox_clear(outbox);
     return 0;

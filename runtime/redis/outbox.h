@@ -4,6 +4,7 @@
 #define ROTA_REDIS_OUTBOX_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct redis_outbox {
     char *bytes;
@@ -27,7 +28,7 @@ int redis_outbox_add(struct redis_outbox *outbox, const struct redis_command *co
 /* Appends bytes as they are: 0 or -ENOMEM. */
 int redis_outbox_append(struct redis_outbox *outbox, const char *bytes, size_t size);
 bool redis_outbox_is_empty(const struct redis_outbox *outbox);
-/* Hands the socket what it takes. 0, also where it took only a part or nothing for now; else a
- * negative errno. */
-int redis_outbox_flush(struct redis_outbox *outbox, int fd);
+/* Hands the socket what it takes, and adds that to *sent. 0, also where it took only a part or
+ * nothing for now; else a negative errno. */
+int redis_outbox_flush(struct redis_outbox *outbox, int fd, uint64_t *sent);
 #endif

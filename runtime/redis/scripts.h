@@ -10,10 +10,12 @@ struct redis_script {
     uint16_t begin, size; /* where the body is in the text of all scripts */
 };
 
+/* What devices ask is rotad's. librota-control.so has a text of its own of what people ask
+ * (supervisor/control_scripts.h), and librota-check.so one of the survey (check_online.h). */
 extern const struct redis_script redis_script_acquire, redis_script_renew, redis_script_finish,
     redis_script_seat_acquire, redis_script_seat_renew, redis_script_seat_finish,
     redis_script_hello, redis_script_index, redis_script_config_get, redis_script_config_put,
-    redis_script_pause, redis_script_resume, redis_script_survey;
+    redis_script_pause, redis_script_resume;
 
 /* The text of all scripts, packed. A byte below 128 is a byte of the text; plain ASCII is thus
  * packed text too. A byte of 128 + 8 * N + B stands for REDIS_SCRIPTS_COPY_MIN + N bytes that the

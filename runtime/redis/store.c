@@ -265,6 +265,11 @@ void redis_store_retry(struct redis_store *s)
     redis_link_retry(s->link);
 }
 
+struct redis_link *redis_store_link(struct redis_store *s)
+{
+    return s->link;
+}
+
 void redis_store_expect(struct redis_store *s, const struct store_need *need)
 {
     redis_link_expect(s->link, need);

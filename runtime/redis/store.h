@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct redis_link;
 struct redis_store;
 struct tls_facts; /* tls/tls.h */
 
@@ -123,6 +124,10 @@ int redis_store_set_password(struct redis_store *s, const char *password);
 
 /* What the last try to get a connection has ended by may be mended: the next one comes at once. */
 void redis_store_retry(struct redis_store *s);
+
+/* The connection, for a command that is no call of the store's: to be sent from within a call's
+ * compose(), which then says that the call is not wanted; its reply goes by redis/link.h. */
+struct redis_link *redis_store_link(struct redis_store *s);
 
 /* When the owner will need the connection, as it knows after each event; until it is first called,
  * always. Where nothing is queued or in flight and need->next is further off than idle_timeout, the

@@ -23,7 +23,8 @@ struct redis_survey {
     bool asked, ended;
 };
 
-static const struct redis_codec_shape shapes[] = { { "survey", "xnxnnxxo", 0 }, { NULL, NULL, 0 } };
+static const struct redis_codec_shape shapes[] = { { "survey", "xnxnnxxxxo", 0 },
+                                                   { NULL, NULL, 0 } };
 
 static struct redis_survey *survey_of(struct redis_link_request *request)
 {
@@ -62,7 +63,9 @@ static bool take_facts(struct redis_survey *s, const redisReply *reply)
         .age_s = reading.number[4],
         .barred = reading.text[5],
         .rights = reading.text[6],
-        .full_bytes = reading.number[7],
+        .people_barred = reading.text[7],
+        .people_rights = reading.text[8],
+        .full_bytes = reading.number[9],
     };
     return reading.number[3] <= REDIS_SAVED_NEVER;
 }
@@ -212,7 +215,7 @@ int redis_survey_new(const struct redis_survey_plan *plan, struct redis_survey *
         return -ENOMEM;
     s->plan = *plan;
     s->began = redis_link_now();
-    s->body = redis_scripts_body(&redis_script_survey);
+    s->body = redis_scripts_body(plan->script);
     if (s->body) {
         compose(s);
         r = open_link(s);

@@ -4,6 +4,7 @@
  * (survey.lua) writes nothing. */
 #ifndef ROTA_REDIS_SURVEY_H
 #define ROTA_REDIS_SURVEY_H
+#include "redis/scripts.h"
 #include "redis/store.h"
 
 struct redis_survey;
@@ -43,6 +44,9 @@ struct redis_survey_facts {
      * for them, as ACL SETUSER takes them. "" where nothing is missing; the rights are "?" where
      * they cannot be looked up (before Redis 7). */
     const char *barred, *rights;
+    /* The same of scripts that people's questions and changes are, with rotactl; without the rights
+     * that are missing already. */
+    const char *people_barred, *people_rights;
 };
 
 struct redis_survey_end {
@@ -62,6 +66,7 @@ struct redis_survey_end {
 struct redis_survey_plan {
     const struct redis_settings *settings; /* with one endpoint */
     const struct redis_store_env *env;     /* the loop, the names, and done()'s context */
+    const struct redis_script *script;     /* the question, survey.lua */
     const char *const *keys;               /* lock_keys */
     size_t key_count;                      /* at most REDIS_SURVEY_KEYS_MAX */
     /* Called once, from the event loop, within connect_timeout and command_timeout; what it is

@@ -73,7 +73,7 @@ static int push(struct redis_transport *t)
 
     while (r == 0 && (size = t->tls->take(t->stream, bytes, sizeof bytes)) > 0)
         r = redis_outbox_append(&t->sealed, bytes, size);
-    return r < 0 ? r : redis_outbox_flush(&t->sealed, t->fd);
+    return r < 0 ? r : redis_outbox_flush(&t->sealed, t->fd, &t->traffic.sent_bytes);
 }
 
 int redis_transport_secure(struct redis_transport *t, const struct redis_secure *secure,
@@ -107,6 +107,7 @@ static ssize_t pull(struct redis_transport *t, char bytes[READ_SIZE])
     if (n == 0)
         return -EPIPE;
     t->heard = true;
+    t->traffic.received_bytes += (size_t)n;
     return n;
 }
 
@@ -153,7 +154,7 @@ int redis_transport_send(struct redis_transport *t, struct redis_outbox *clear)
     int r = 0;
 
     if (!t->stream)
-        return redis_outbox_flush(clear, t->fd);
+        return redis_outbox_flush(clear, t->fd, &t->traffic.sent_bytes);
     if (!redis_outbox_is_empty(clear))
         r = t->tls->write(t->stream, clear->bytes, clear->used, &t->fault);
     redis_outbox_clear(clear);

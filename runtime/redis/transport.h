@@ -7,6 +7,7 @@
 #include "redis/inbox.h"
 #include "redis/outbox.h"
 #include "redis/secure.h"
+#include "redis/traffic.h"
 
 struct redis_transport {
     int fd;                       /* -1: closed */
@@ -15,9 +16,10 @@ struct redis_transport {
     size_t unanswered_max;        /* more are refused: by the handshake and by what follows it */
     const struct tls_module *tls; /* NULL: in the clear */
     struct tls_stream *stream;
-    struct redis_outbox sealed; /* by TLS: what waits for the socket */
-    int end;                    /* 0, or the negative errno that follows the bytes received */
-    struct tls_fault fault;     /* a reason: why a function has given -EPROTO; "": the socket has */
+    struct redis_outbox sealed;   /* by TLS: what waits for the socket */
+    int end;                      /* 0, or the negative errno that follows the bytes received */
+    struct redis_traffic traffic; /* of all connections */
+    struct tls_fault fault; /* a reason: why a function has given -EPROTO; "": the socket has */
 };
 
 void redis_transport_init(struct redis_transport *t);

@@ -249,6 +249,7 @@ static void test_a_write_that_nobody_reads(void **state)
     const char *const arguments[] = { "TIME" };
     const size_t lengths[] = { 4 };
     struct redis_outbox outbox = { 0 };
+    uint64_t sent = 0;
     int pair[2];
 
     (void)state;
@@ -256,7 +257,8 @@ static void test_a_write_that_nobody_reads(void **state)
     close(pair[1]);
     assert_int_equal(redis_outbox_add(&outbox, &(struct redis_command){ 1, arguments, lengths }),
                      0);
-    assert_int_equal(redis_outbox_flush(&outbox, pair[0]), -EPIPE);
+    assert_int_equal(redis_outbox_flush(&outbox, pair[0], &sent), -EPIPE);
+    assert_int_equal(sent, 0);
     redis_outbox_done(&outbox);
     close(pair[0]);
 }

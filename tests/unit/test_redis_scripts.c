@@ -17,7 +17,6 @@ static const struct {
     { "hello", &redis_script_hello },           { "index", &redis_script_index },
     { "config_get", &redis_script_config_get }, { "config_put", &redis_script_config_put },
     { "pause", &redis_script_pause },           { "resume", &redis_script_resume },
-    { "survey", &redis_script_survey },
 };
 
 /* What was embedded, as the build leaves it for tests. */

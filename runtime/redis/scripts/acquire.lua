@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- KEYS 1 lock  2 claim  3 pause  4 history  5 seats
--- ARGV 1 token  2 turn (0: manual, the server's now)  3 next (first turn after it, 0: manual)  4 ttl
---      5 attempts  6 fence_seen  7 fresh  8 retention  9 history cap  10 first (1: this token's first ask; 0: again)
+-- ARGV 1 token  2 turn (0: manual, the server's now)  3 next (first turn after it, 0: manual, -1: also while
+--      the job is paused)  4 ttl  5 attempts  6 fence_seen  7 fresh  8 retention  9 history cap  10 first (1: this token's first ask; 0: again)
 --     11 fingerprint  12 schedule print  13 version (0: off)
 local lock, claim, pause, history, seats = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local token, turn, nxt, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -127,7 +127,7 @@ if holder ~= nil and holder ~= token then
   return say('held', now, left, holder, holder == c_tok and c_turn or 0, c_fence, watch)
 end
 -- 6. Paused. What falls due meanwhile has passed, also where the pause ends before its turn does.
-if why ~= '' then
+if why ~= '' and nxt >= 0 then
   if due then
     redis.pcall('HSET', claim, 'v', 1, 'paused', int(math.max(turn, c_paused)))
     redis.pcall('PEXPIRE', claim, keep)

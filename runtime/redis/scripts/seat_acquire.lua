@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- KEYS 1 seats  2 claim  3 pause  4 devices  5 history  6 lock  7 queue
--- ARGV 1 token  2 turn (0: manual, the server's now)  3 next (first turn after it, 0: manual)  4 ttl
---      5 attempts  6 fresh  7 retention  8 history cap  9 fingerprint  10 schedule print  11 version (0: off)
+-- ARGV 1 token  2 turn (0: manual, the server's now)  3 next (first turn after it, 0: manual, -1: also while
+--      the job is paused)  4 ttl  5 attempts  6 fresh  7 retention  8 history cap  9 fingerprint  10 schedule print  11 version (0: off)
 --     12 concurrency  13 device  14 boot  15 stop_after_failures (0: off)
 --
 -- A seat is a member of `seats` until its score: the token, or ~token where its run has ended and what it left behind is
@@ -135,7 +135,7 @@ if vanished then
   end
 end
 -- 7. Paused.
-if why ~= '' then
+if why ~= '' and nxt >= 0 then
   if due then
     redis.pcall('HSET', claim, 'v', layout, 'paused', int(math.max(turn, c_paused)))
     redis.pcall('PEXPIRE', claim, int(keep))

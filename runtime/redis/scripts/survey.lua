@@ -23,12 +23,10 @@ local full = field('maxmemory_policy') == 'noeviction' and most > 0 and
   number('used_memory') - number('mem_not_counted_for_evict') >= most and most or 0
 local answer = {'survey', now, valkey ~= '' and 'valkey ' .. valkey or told and 'redis ' .. field('redis_version') or '',
   field('cluster_enabled') == '1' and 2 or field('role') == 'slave' and 1 or renamed and 3 or 0,
-  field('maxmemory_policy'), saved, age, '', '?', full}
+  field('maxmemory_policy'), saved, age, '', '?', '', '', full}
 if not redis.acl_check_cmd then return answer end             -- before Redis 7
 
--- Each script with what it calls; embed.cmake reads that in their texts. An asterisk: on the lock, too.
-local wanted = '@RIGHTS@'
-local missing, barred, asked, unknown = {}, {}, 0, nil
+local missing, unknown = {}, nil
 local function lacks(right)
   if not missing[right] then missing[#missing + 1] = right end
   missing[right] = true
@@ -57,16 +55,25 @@ local function may(command, key, called)
 end
 local known, evalsha = pcall(redis.acl_check_cmd, 'EVALSHA', string.rep('0', 40), '0')
 if not known then unknown = 'EVALSHA' elseif not evalsha then lacks('+evalsha') end
-for script, commands in string.gmatch(wanted, '([%l_]+):([^;]*)') do
-  local free = evalsha
-  asked = asked + 1
-  for command, lock in string.gmatch(commands, '(%u+)(%*?)') do
-    free = may(command, own, pattern) and free
-    for i = 2, lock == '*' and #ARGV or 0 do free = may(command, ARGV[i], '~' .. ARGV[i]) and free end
+-- Which of the scripts may not run, and what is missing that was not told yet. Each is there with what it calls, which
+-- embed.cmake reads in their texts. An asterisk: on the lock, too.
+local told_missing = 0
+local function look(scripts)
+  local barred, asked = {}, 0
+  for script, commands in string.gmatch(scripts, '([%l_]+):([^;]*)') do
+    local free = evalsha
+    asked = asked + 1
+    for command, lock in string.gmatch(commands, '(%u+)(%*?)') do
+      free = may(command, own, pattern) and free
+      for i = 2, lock == '*' and #ARGV or 0 do free = may(command, ARGV[i], '~' .. ARGV[i]) and free end
+    end
+    if not free then barred[#barred + 1] = script end
   end
-  if not free then barred[#barred + 1] = script end
+  local rights = table.concat(missing, ' ', told_missing + 1)
+  told_missing = #missing
+  return #barred == asked and 'all ' .. asked or table.concat(barred, ', '), string.sub(rights, 1, 1000)
 end
+answer[8], answer[9] = look('@DEVICES@')
+answer[10], answer[11] = look('@PEOPLE@')
 if unknown then return redis.error_reply("ERR unknown command '" .. unknown .. "'") end
-answer[8] = #barred == asked and 'all ' .. asked or table.concat(barred, ', ')
-answer[9] = string.sub(table.concat(missing, ' '), 1, 1000)
 return answer

@@ -197,8 +197,10 @@ static struct step draw_acquire(struct play *p, const struct sides *s)
             f[FIELD_TURN] = run.turn;
     }
     f[FIELD_NEXT] = f[FIELD_TURN] + periods[f[FIELD_JOB]] * PLAY_PICK(p, 1, 1, 1, 3);
-    if (play_chance(p, 8))
-        f[FIELD_TURN] = f[FIELD_NEXT] = 0; /* by hand */
+    if (play_chance(p, 8)) { /* by hand */
+        f[FIELD_TURN] = 0;
+        f[FIELD_NEXT] = PLAY_PICK(p, 0, 0, STORE_NEXT_FORCED);
+    }
     draw_common(p, f);
     f[FIELD_FENCE] = PLAY_PICK(p, 0, 0, 0, s->now.ms + 1000, (int64_t)s->jobs[0].record.fence);
     f[FIELD_FRESH] =
