@@ -121,7 +121,8 @@ static bool split_tcp(const struct origin *o, const char *text, struct redis_add
     a->port = colon ? to_port(colon + 1) : 0;
     if (strstr(text, "://") || a->port == 0) {
         note(o,
-             "; write \"host:port\", \"[v6]:port\" or \"unix:/path\", such as \"127.0.0.1:6379\"");
+             "; write \"host:port\", \"[v6]:port\" or \"unix:/path\", such as \"127.0.0.1:6379\"; "
+             "a port is at most 65535");
         return false;
     }
     host = bracketed ? strndup(text + 1, (size_t)(colon - text) - 2)

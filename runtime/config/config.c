@@ -93,7 +93,7 @@ bool config_job_equal(const struct job_config *a, const struct job_config *b)
     return strcmp(a->name, b->name) == 0 && a->invalid == b->invalid &&
            text_same(a->plugin_path, b->plugin_path) &&
            strcmp(a->spec.fingerprint, b->spec.fingerprint) == 0 &&
-           !group_difference(schema_group(SCHEMA_JOB), a, b, 0) &&
+           !group_difference(schema_group(SCHEMA_JOB), a, b, SCHEMA_LIVE) &&
            !group_difference(schema_group(SCHEMA_LIMITS), &a->setup->limits, &b->setup->limits, 0);
 }
 

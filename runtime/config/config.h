@@ -98,6 +98,7 @@ struct job_config {
     bool invalid;   /* a mistake was found, here or by the probe; spec may be unsound then */
     char **devices; /* patterns (* ?), ends with NULL; NULL: every device */
     char *was;      /* former name; or NULL */
+    char *about;    /* the key `description`; or NULL */
     char *cron, *timezone; /* as written; NULL with every */
     char *invalid_why;     /* the first mistake with its place, for status and journal; or NULL */
     char *plugin;          /* as written */
@@ -118,7 +119,7 @@ struct config {
     bool device_open;     /* the name is made on the device, which is not this machine (`root`) */
     char **plugin_dirs;   /* ends with NULL */
     enum config_store store;
-    char *device_file, *requires; /* or NULL */
+    char *device_file, *requires, *metrics_file; /* or NULL */
     uint32_t max_running;
     int log_level; /* LOG_ERR ... LOG_DEBUG of syslog.h */
     int64_t stop_timeout_ms;
@@ -136,6 +137,8 @@ struct config {
 };
 
 #define CONFIG_WHY_SIZE 320
+
+struct schema_group; /* config/schema.h */
 
 struct config_source {
     /* -c FILE, with the jobs.d folder beside it; NULL: the system's places (DESIGN section 8). */
@@ -160,6 +163,15 @@ struct config_source {
      * they are right; or the place of the one that is wrong, 3 where it is none of them, and a
      * sentence in `why`. NULL: they are not looked at. */
     int (*try_tls)(const char *root, const char *const files[3], char why[CONFIG_WHY_SIZE]);
+    /* Words for what people write elsewhere, which a rotad that serves has no room for. NULL: the
+     * plain message stands. */
+    /* `text`, a whole conf file, cannot be understood from `line` on: in `why`, what is wrong there
+     * and what to write instead. */
+    void (*explain)(const char *text, int line, char why[CONFIG_WHY_SIZE]);
+    /* The group has no key `name`: what to write instead, as a sentence's end, and in *ret_key the
+     * group's key that says what was meant, or NULL. Or NULL. */
+    const char *(*advise)(const struct schema_group *g, const char *name, bool is_group,
+                          const char **ret_key);
 };
 
 /* Loads and checks all but what needs a probe. 0 and a configuration (which may be fatal or hold
@@ -196,6 +208,7 @@ bool config_job_equal(const struct job_config *a, const struct job_config *b);
  * otherwise: a new host name alone is no edit of the file. */
 const char *config_fixed_change(const struct config *a, const struct config *b);
 
-/* The reference of all keys, from the schema table: man page rotad.conf(5) in man format. */
+/* The reference of all keys, from the schema table: man page rotad.conf(5) in the format of scdoc.
+ */
 int config_write_manual(FILE *out);
 #endif

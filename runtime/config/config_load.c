@@ -210,9 +210,8 @@ static void read_part(struct reading *r)
             read_jobs(r, s);
         else
             reading_problem(r, PROBLEM_ERROR, parse_line(s),
-                            "'%.80s' does not belong here; a file in jobs.d holds one jobs = { ... "
-                            "}; and all else "
-                            "stands in rotad.conf",
+                            "'%.80s' does not belong here; a file in jobs.d holds one jobs = { "
+                            "NAME = { ... }; }; and all else stands in rotad.conf",
                             config_setting_name(s));
     }
     parse_done(&p);

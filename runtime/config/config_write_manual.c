@@ -2,22 +2,23 @@
 #include "base/units.h"
 #include "config/config.h"
 #include "config/renamed.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 
+/* In scdoc(5): a line that begins with a tab belongs to the key above it, and ++ ends a line, after
+ * which there is none. */
 static const char head[] =
-    ".TH ROTAD.CONF 5 \"\" rota \"File Formats\"\n"
-    ".SH NAME\n"
-    "rotad.conf \\- what rotad does, and when\n"
-    ".SH SYNOPSIS\n"
-    ".I /etc/rota/rotad.conf\n"
-    ".br\n"
-    ".I /usr/lib/rota/jobs.d/*.conf\n"
-    ".br\n"
-    ".I /etc/rota/jobs.d/*.conf\n"
-    ".br\n"
-    ".I /run/rota/jobs.d/*.conf\n"
-    ".SH DESCRIPTION\n"
+    "rotad.conf(5) \"rota\"\n\n"
+    "; SPDX-License-Identifier: MIT\n\n"
+    "# NAME\n\n"
+    "rotad.conf - what rotad does, and when\n\n"
+    "# SYNOPSIS\n\n"
+    "_/etc/rota/rotad.conf_++\n"
+    "_/usr/lib/rota/jobs.d/\\*.conf_++\n"
+    "_/etc/rota/jobs.d/\\*.conf_++\n"
+    "_/run/rota/jobs.d/\\*.conf_\n\n"
+    "# DESCRIPTION\n\n"
     "The files are in the format of libconfig. rotad.conf says who this device is and where Redis "
     "is.\n"
     "Each file of a jobs.d folder holds one group, jobs = { ... };, and nothing else; rotad.conf "
@@ -26,67 +27,56 @@ static const char head[] =
     "earlier\n"
     "one; a link to /dev/null masks it. They are read in order of their names. Hidden files and "
     "names\n"
-    "that do not end in .conf are left alone. With the option \\-c FILE it is that file and the "
+    "that do not end in .conf are left alone. With the option -c FILE it is that file and the "
     "jobs.d\n"
-    "folder beside it.\n"
-    ".PP\n"
-    "Durations are texts with units: ms, s, m, h, d, as in \\(dq1h30m\\(dq; sizes too: B, KiB, "
-    "MiB, GiB,\n"
-    "TiB, as in \\(dq64MiB\\(dq. Numbers are plain decimal\n"
+    "folder beside it.\n\n"
+    "Durations are texts with units: ms, s, m, h, d, as in \"1h30m\"; sizes too: B, KiB, MiB, "
+    "GiB,\n"
+    "TiB, as in \"64MiB\". Numbers are plain decimal\n"
     "digits. The period of a job is its every, or the least time between two turns of its cron.\n"
     "@include is not read. Files have at most 256 KiB, and nobody but root and rotad's own "
     "user\n"
     "may be able to change or replace them. The name of a job begins with a letter; letters, "
     "digits,\n"
-    "_ and \\- follow, 63 characters in all at most. One rotad takes at most 2,000 jobs.\n"
-    ".PP\n"
+    "\\_ and - follow, 63 characters in all at most. One rotad takes at most 2,000 jobs.\n\n"
     "A job with a mistake does not run, the other jobs do; a mistake elsewhere in rotad.conf "
     "keeps\n"
     "rotad from starting.\n"
-    ".B rotad \\-\\-check\n"
+    "*rotad --check*\n"
     "reports every mistake, and shows when each job is due.\n"
     "A key that gets another name is read by its old one too, in that minor release and the next;\n"
-    "each use of it is a warning.\n"
-    ".PP\n"
+    "each use of it is a warning.\n\n"
     "A reload (SIGHUP) takes over changed jobs, and all keys but those that are marked with "
-    "\\(lqtakes a\n"
-    "restart\\(rq below. As long as there was no job yet it takes over those too.\n";
+    "\"takes a\n"
+    "restart\" below. As long as there was no job yet it takes over those too.\n\n";
 
-static const char foot[] = ".SH EXAMPLE\n.nf\n"
-                           "prefix = \\(dqacme:\\(dq;\n"
-                           "redis  = { address = \\(dq127.0.0.1:6379\\(dq; };\n"
+static const char foot[] = "# EXAMPLE\n\n"
+                           "```\n"
+                           "prefix = \"acme:\";\n"
+                           "redis  = { address = \"127.0.0.1:6379\"; };\n"
                            "jobs   = {\n"
                            "  nightly_report = {\n"
-                           "    plugin     = \\(dqexec\\(dq;\n"
-                           "    cron       = \\(dq30 2 * * *\\(dq;\n"
-                           "    worst_case = \\(dq10m\\(dq;\n"
-                           "    params     = { command = [ \\(dq/usr/bin/true\\(dq ]; };\n"
+                           "    plugin     = \"exec\";\n"
+                           "    cron       = \"30 2 * * *\";\n"
+                           "    worst_case = \"10m\";\n"
+                           "    params     = { command = [ \"/usr/bin/true\" ]; };\n"
                            "  };\n"
                            "};\n"
-                           ".fi\n"
-                           ".SH SEE ALSO\n"
-                           ".BR rotad (8),\n"
-                           ".BR rota\\-guard (8),\n"
-                           ".BR rota\\-guide (7),\n"
-                           ".BR rota\\-plugins (7)\n";
+                           "```\n\n"
+                           "# SEE ALSO\n\n"
+                           "*rotad*(8), *rotactl*(1), *rota-guard*(8), *rota-plugins*(7)\n";
 
-/* No character of a text may be a command of man's. */
+/* No character of a text may be one of scdoc's. An underscore within a word is none. */
 static void put_text(const char *text, FILE *out)
 {
-    for (; *text; text++) {
-        switch (*text) {
-        case '\\':
-            fputs("\\e", out);
-            break;
-        case '"':
-            fputs("\\(dq", out);
-            break;
-        case '-':
-            fputs("\\-", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
+    char before = ' ';
+
+    for (; *text; before = *text++) {
+        bool within = isalnum((unsigned char)before) && isalnum((unsigned char)text[1]);
+
+        if (*text == '\\' || *text == '*' || (*text == '_' && !within))
+            fputc('\\', out);
+        fputc(*text, out);
     }
 }
 
@@ -95,8 +85,8 @@ static void put_range(const char *type, char *(*write)(int64_t value, char *buf,
 {
     char least[UNITS_SIZE], most[UNITS_SIZE];
 
-    fprintf(out, "%s, \\(dq%s\\(dq to \\(dq%s\\(dq%s", type, write(k->min, least, sizeof(least)),
-            write(k->max, most, sizeof(most)), k->flags & SCHEMA_AUTO ? ", or \\(dqauto\\(dq" : "");
+    fprintf(out, "%s, \"%s\" to \"%s\"%s", type, write(k->min, least, sizeof(least)),
+            write(k->max, most, sizeof(most)), k->flags & SCHEMA_AUTO ? ", or \"auto\"" : "");
 }
 
 static void put_choices(const struct schema_key *k, FILE *out)
@@ -105,7 +95,7 @@ static void put_choices(const struct schema_key *k, FILE *out)
     int length;
 
     for (int i = 0; (choice = schema_choice(k->choices, i, &length)); i++)
-        fprintf(out, "%s\\(dq%.*s\\(dq", i > 0 ? " | " : "", length, choice);
+        fprintf(out, "%s\"%.*s\"", i > 0 ? " | " : "", length, choice);
 }
 
 static void put_list(const struct schema_key *k, FILE *out)
@@ -160,7 +150,7 @@ static void put_type(const struct schema_key *k, FILE *out)
 /* As it would be written in the file. */
 static void put_value(const struct schema_key *k, FILE *out)
 {
-    const char *quote = k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN ? "" : "\\(dq";
+    const char *quote = k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN ? "" : "\"";
 
     fputs(quote, out);
     put_text(k->def, out);
@@ -188,7 +178,7 @@ static void put_old_name(const struct schema_group *g, const struct schema_key *
 {
     for (const struct renamed_key *row = renamed_keys; row->old; row++)
         if (schema_group(row->group) == g && strcmp(row->name, schema_name(k)) == 0) {
-            fprintf(out, "\n.br\nBefore rota %d.%d this was called ", row->major, row->minor);
+            fprintf(out, "++\nBefore rota %d.%d this was called ", row->major, row->minor);
             put_text(row->old, out);
             fprintf(out, ", which works up to rota %d.%d.", row->major, renamed_last_minor(row));
         }
@@ -199,26 +189,26 @@ static void put_key(const struct schema_group *g, const struct schema_key *k, FI
     bool of_job = g == schema_group(SCHEMA_JOB) || g == schema_group(SCHEMA_LIMITS);
     bool needs_restart = !of_job && !(k->flags & SCHEMA_LIVE);
 
-    fputs(".TP\n.B ", out);
+    fputs("*", out);
     put_text(schema_name(k), out);
-    fputs("\n", out);
+    fputs("*\n\t", out);
     put_text(k->help, out);
     if (k->type != SCHEMA_GROUP) {
-        fputs("\n.br\n(", out);
+        fputs("++\n(", out);
         put_type(k, out);
         fputs("; ", out);
         put_default(k, out);
         fputs(needs_restart ? "; takes a restart)" : ")", out);
     }
     put_old_name(g, k, out);
-    fputs("\n", out);
+    fputs("\n\n", out);
 }
 
 static void put_group(const char *title, enum schema_group_id id, FILE *out)
 {
     const struct schema_group *g = schema_group(id);
 
-    fprintf(out, ".SH %s\n", title);
+    fprintf(out, "# %s\n\n", title);
     for (size_t i = 0; i < g->count; i++)
         put_key(g, &g->keys[i], out);
 }
@@ -226,10 +216,10 @@ static void put_group(const char *title, enum schema_group_id id, FILE *out)
 int config_write_manual(FILE *out)
 {
     fputs(head, out);
-    put_group("\"KEYS OF ROTAD.CONF\"", SCHEMA_TOP, out);
-    put_group("\"KEYS OF redis = { ... }\"", SCHEMA_REDIS, out);
-    put_group("\"KEYS OF jobs = { NAME = { ... } }\"", SCHEMA_JOB, out);
-    put_group("\"KEYS OF limits = { ... } IN A JOB\"", SCHEMA_LIMITS, out);
+    put_group("KEYS OF ROTAD.CONF", SCHEMA_TOP, out);
+    put_group("KEYS OF redis = { ... }", SCHEMA_REDIS, out);
+    put_group("KEYS OF jobs = { NAME = { ... } }", SCHEMA_JOB, out);
+    put_group("KEYS OF limits = { ... } IN A JOB", SCHEMA_LIMITS, out);
     fputs(foot, out);
     return fflush(out) != 0 || ferror(out) ? -EIO : 0;
 }

@@ -136,8 +136,10 @@ static void expand(struct device *d, const char *template)
         } else if (append_special(d, p[1])) {
             p++;
         } else {
-            reading_problem(d->r, PROBLEM_ERROR, d->line,
-                            "device has a %% without meaning; write %%H, %%m, %%b or %%%%");
+            reading_problem(
+                d->r, PROBLEM_ERROR, d->line,
+                "device has a %% without meaning; write %%H (host), %%m (machine), %%b (boot) or "
+                "%%%%");
             return;
         }
     }

@@ -11,6 +11,6 @@
 /* Equal texts, equal digests; lines that the text has no room for count too. "" without jobs. */
 void fleet_summary_digest(const struct config *c, char ret_digest[FINGERPRINT_SIZE]);
 /* A heap string of at most STORE_CONFIG_TEXT_MAX bytes, to be freed; what is beyond is left out by
- * whole lines. 0 or -ENOMEM. */
+ * whole lines, first of when jobs are due. 0 or -ENOMEM. */
 int fleet_summary_text(const struct config *c, char **ret_text);
 #endif

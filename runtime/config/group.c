@@ -9,36 +9,25 @@ void group_defaults(struct reading *r, const struct schema_group *g, void *base)
         value_default(r, &g->keys[i], base);
 }
 
-/* Where a key of that name is at home; NULL: nowhere. */
-static const char *home_of(const char *name)
+/* Returns the key that was meant; NULL: nobody knows. */
+static const struct schema_key *note_unknown(struct reading *r, const struct schema_group *g,
+                                             const config_setting_t *s)
 {
-    static const char *const homes[SCHEMA_GROUP_COUNT] = {
-        [SCHEMA_TOP] = "outside of redis and jobs",
-        [SCHEMA_REDIS] = "in redis = { ... }",
-        [SCHEMA_JOB] = "in a job",
-        [SCHEMA_LIMITS] = "in limits = { ... } of a job",
-    };
-
-    for (int id = 0; id < SCHEMA_GROUP_COUNT; id++)
-        if (schema_find(schema_group((enum schema_group_id)id), name))
-            return homes[id];
-    return NULL;
-}
-
-static void note_unknown(struct reading *r, const struct schema_group *g, const config_setting_t *s)
-{
-    const char *name = config_setting_name(s), *home = home_of(name);
+    const char *name = config_setting_name(s), *advice = NULL, *key = NULL;
     const struct schema_key *nearest = schema_nearest(g, name);
 
-    if (home)
-        reading_problem(r, PROBLEM_ERROR, parse_line(s), "unknown key '%s%s'; write it %s",
-                        g->prefix, name, home);
-    else if (nearest)
+    if (r->source->advise)
+        advice = r->source->advise(g, name, config_setting_is_group(s), &key);
+    if (advice)
+        nearest = key ? schema_find(g, key) : NULL;
+    if (advice || !nearest)
+        reading_problem(r, PROBLEM_ERROR, parse_line(s), "unknown key '%s%.80s'%s%s", g->prefix,
+                        name, advice ? "; " : "", advice ? advice : "");
+    else
         reading_problem(r, PROBLEM_ERROR, parse_line(s),
                         "unknown key '%s%.80s'; did you mean '%s'?", g->prefix, name,
                         nearest->path);
-    else
-        reading_problem(r, PROBLEM_ERROR, parse_line(s), "unknown key '%s%.80s'", g->prefix, name);
+    return nearest;
 }
 
 /* The key whose old name `e` in the group `s` has, which is noted; NULL: it has none. */
@@ -83,7 +72,10 @@ void group_read(struct reading *r, const struct schema_group *g, const config_se
         if (!k)
             k = find_renamed(r, g, s, e);
         if (!k) {
-            note_unknown(r, g, e);
+            /* What was meant is not missed besides. */
+            k = note_unknown(r, g, e);
+            if (k && lines.line[k - g->keys] == 0)
+                lines.line[k - g->keys] = -1;
             continue;
         }
         lines.line[k - g->keys] = parse_line(e);
@@ -98,7 +90,15 @@ void group_read(struct reading *r, const struct schema_group *g, const config_se
 
 int group_line(const struct schema_group *g, const struct group_lines *lines, const char *name)
 {
-    return lines->line[schema_find(g, name) - g->keys];
+    int line = lines->line[schema_find(g, name) - g->keys];
+
+    return line > 0 ? line : 0;
+}
+
+bool group_is_missed(const struct schema_group *g, const struct group_lines *lines,
+                     const char *name)
+{
+    return lines->line[schema_find(g, name) - g->keys] == 0;
 }
 
 int group_chosen_line(const struct schema_group *g, const struct group_lines *lines,

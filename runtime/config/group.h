@@ -5,7 +5,8 @@
 #define ROTA_CONFIG_GROUP_H
 #include "config/value.h"
 
-/* Where each key of a group stands, by its place in the schema; 0: not written. */
+/* Where each key of a group stands, by its place in the schema; 0: not written; below 0: nor this,
+ * but an unknown key was noted that means it. */
 struct group_lines {
     int line[SCHEMA_KEYS_MAX];
 };
@@ -17,8 +18,13 @@ void group_defaults(struct reading *r, const struct schema_group *g, void *base)
 void group_read(struct reading *r, const struct schema_group *g, const config_setting_t *s,
                 void *base, struct group_lines *ret_lines);
 int group_line(const struct schema_group *g, const struct group_lines *lines, const char *name);
-/* The same, but 0 too where the value is the default: one that is written out, as --print-config
- * does, means what it means where it is left out. For keys that have a plain default, a number. */
+/* Whether it is not written, and no unknown key means it: that it is missing is still to be said.
+ */
+bool group_is_missed(const struct schema_group *g, const struct group_lines *lines,
+                     const char *name);
+/* As group_line, but 0 too where the value is the default: one that is written out, as
+ * --print-config does, means what it means where it is left out. For keys that have a plain
+ * default, a number. */
 int group_chosen_line(const struct schema_group *g, const struct group_lines *lines,
                       const char *name, const void *base);
 void group_note_missing(struct reading *r, const struct schema_key *k, int line);

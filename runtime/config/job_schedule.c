@@ -91,12 +91,15 @@ static void settle_by_period(struct reading *r, const struct schema_group *g,
 }
 
 /* False: neither of the two is written, or both are. */
-static bool is_one_of(struct reading *r, int every_line, int cron_line, int job_line)
+static bool is_one_of(struct reading *r, const struct schema_group *g,
+                      const struct group_lines *lines, int job_line)
 {
+    int every_line = group_line(g, lines, "every"), cron_line = group_line(g, lines, "cron");
+
     if (every_line > 0 && cron_line > 0)
         reading_problem(r, PROBLEM_ERROR, cron_line,
                         "every and cron are both written; keep one of them");
-    else if (every_line == 0 && cron_line == 0)
+    else if (group_is_missed(g, lines, "every") && group_is_missed(g, lines, "cron"))
         reading_problem(r, PROBLEM_ERROR, job_line,
                         "nothing says when it is due; write for example every = \"5m\" or cron = "
                         "\"30 2 * * *\"");
@@ -148,12 +151,12 @@ static bool settle_cron(struct reading *r, const struct schema_group *g,
 bool job_schedule_settle(struct reading *r, const struct schema_group *g,
                          const struct group_lines *lines, int job_line)
 {
-    int every = group_line(g, lines, "every"), cron = group_line(g, lines, "cron");
     bool has_one;
 
-    if (!is_one_of(r, every, cron, job_line))
+    if (!is_one_of(r, g, lines, job_line))
         return false;
-    has_one = every > 0 ? settle_every(r, g, lines) : settle_cron(r, g, lines);
+    has_one =
+        group_line(g, lines, "every") > 0 ? settle_every(r, g, lines) : settle_cron(r, g, lines);
     if (has_one)
         settle_by_period(r, g, lines);
     return has_one;

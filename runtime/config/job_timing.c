@@ -91,6 +91,7 @@ static void warn_many_attempts(struct reading *r, int line, int64_t period_ms)
 {
     const struct job_spec *spec = &r->job->spec;
     int64_t all_ms = spec->attempts * (spec->timing.lease_ms + spec->retry_delay_ms);
+    long long most = period_ms * spec->attempts / all_ms;
     char lease[UNITS_SIZE], delay[UNITS_SIZE], all[UNITS_SIZE], period[UNITS_SIZE];
 
     /* A single try has no last one that could come too late. */
@@ -98,12 +99,13 @@ static void warn_many_attempts(struct reading *r, int line, int64_t period_ms)
         reading_problem(r, PROBLEM_WARNING, line,
                         "%u attempts, each with a lease of %s and a retry_delay of %s, can take "
                         "%s, longer than the "
-                        "period of %s; then the next turn comes before the last attempt",
+                        "period of %s; then the next turn comes before the last attempt; write "
+                        "attempts = %lld at most",
                         spec->attempts,
                         units_say_duration(spec->timing.lease_ms, lease, sizeof(lease)),
                         units_say_duration(spec->retry_delay_ms, delay, sizeof(delay)),
                         units_say_duration(all_ms, all, sizeof(all)),
-                        units_say_duration(period_ms, period, sizeof(period)));
+                        units_say_duration(period_ms, period, sizeof(period)), most > 0 ? most : 1);
 }
 
 static void take_timeouts(struct reading *r)

@@ -41,10 +41,11 @@ static bool bind_numbers(struct parse *p)
     }
 }
 
-static void note_syntax(struct reading *r, const config_t *tree)
+static void note_syntax(struct reading *r, const char *file, const config_t *tree)
 {
     const char *text = config_error_text(tree);
     int line = config_error_line(tree);
+    char why[CONFIG_WHY_SIZE];
 
     if (text && strcmp(text, "duplicate setting name") == 0)
         reading_problem(r, PROBLEM_ERROR, line,
@@ -53,10 +54,13 @@ static void note_syntax(struct reading *r, const config_t *tree)
         reading_problem(r, PROBLEM_ERROR, line, "a list in [ ] holds values of one kind only");
     else if (text && strcmp(text, "syntax error") != 0)
         reading_problem(r, PROBLEM_ERROR, line, "%s", text);
-    else
+    else if (r->source->explain) {
+        r->source->explain(file, line, why);
+        reading_problem(r, PROBLEM_ERROR, line, "%s", why);
+    } else {
         reading_problem(r, PROBLEM_ERROR, line,
-                        "this cannot be understood; look here and on the line before for a missing "
-                        "; = , or quote; a name begins with a letter, and a text needs quotes");
+                        "this cannot be understood; rotad --check says more");
+    }
 }
 
 bool parse_text(struct reading *r, const char *text, size_t size, struct parse *ret_parse)
@@ -68,7 +72,7 @@ bool parse_text(struct reading *r, const char *text, size_t size, struct parse *
         return false;
     config_init(&p->tree);
     if (config_read_string(&p->tree, text) != CONFIG_TRUE) {
-        note_syntax(r, &p->tree);
+        note_syntax(r, text, &p->tree);
         parse_done(p);
         return false;
     }

@@ -54,8 +54,8 @@ static void note(struct reading *r, const struct schema_key *k, const config_set
                         m->write(k->max, most, sizeof(most)), or_auto ? ", or \"auto\"" : "");
     else
         reading_problem(r, PROBLEM_ERROR, parse_line(s),
-                        "%s is %s; write a %s in quotes, such as %s", k->path, quoted, m->name,
-                        m->examples);
+                        "%s is %s; write a number and its unit in quotes, such as %s", k->path,
+                        quoted, m->examples);
 }
 
 void quantity_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,

@@ -11,6 +11,7 @@
 struct bracket {
     char open;
     int line;
+    int indent; /* of that line */
     unsigned settings;
 };
 
@@ -19,7 +20,14 @@ struct scanner {
     struct scan *scan;
     const char *at;
     int line;
+    int indent;        /* of the line */
+    const char *first; /* what stands behind that */
     bool good;
+    /* Where a mistake began that shows only later; 0: nowhere so far. */
+    int long_text;    /* the first text that goes on past its line */
+    int open_bracket; /* the first that was closed less indented than it opens, so that it took the
+                         partner of another */
+    int extra;        /* the first that is more indented than what it closes */
     size_t depth;
     struct bracket brackets[SCAN_DEPTH_MAX + 1]; /* [0] is the file itself */
 };
@@ -36,11 +44,20 @@ static void mistake(struct scanner *s, int line, const char *format, ...)
     va_end(args);
 }
 
+static void begin_line(struct scanner *s)
+{
+    s->indent = (int)strspn(s->at, " \t");
+    s->first = s->at + s->indent;
+}
+
 /* Moves on by n bytes, counting lines. */
 static void skip(struct scanner *s, size_t n)
 {
     for (; n > 0; n--)
-        s->line += *s->at++ == '\n';
+        if (*s->at++ == '\n') {
+            s->line++;
+            begin_line(s);
+        }
 }
 
 static void skip_block_comment(struct scanner *s)
@@ -88,8 +105,12 @@ static void skip_string(struct scanner *s)
         }
         skip(s, 1);
     }
+    if (s->line > start && s->long_text == 0)
+        s->long_text = start;
     if (*s->at == '\0')
-        mistake(s, start, "the text that begins here has no closing \"");
+        mistake(s, s->long_text > 0 ? s->long_text : start,
+                "a text that begins here goes on past the end of the line; write the \" that is "
+                "missing");
     else
         skip(s, 1);
 }
@@ -106,8 +127,23 @@ static void open_bracket(struct scanner *s)
         s->at += strlen(s->at);
         return;
     }
-    s->brackets[++s->depth] = (struct bracket){ .open = *s->at, .line = s->line };
+    s->brackets[++s->depth] = (struct bracket){
+        .open = *s->at,
+        .line = s->line,
+        .indent = s->indent,
+    };
     skip(s, 1);
+}
+
+/* People indent what they think. */
+static void compare_indent(struct scanner *s, const struct bracket *b)
+{
+    if (s->at != s->first)
+        return;
+    if (s->indent < b->indent && s->open_bracket == 0)
+        s->open_bracket = b->line;
+    else if (s->indent > b->indent && s->extra == 0)
+        s->extra = s->line;
 }
 
 static void close_bracket(struct scanner *s)
@@ -115,7 +151,8 @@ static void close_bracket(struct scanner *s)
     const struct bracket *b = &s->brackets[s->depth];
 
     if (s->depth == 0)
-        mistake(s, s->line, "this %c closes nothing", *s->at);
+        mistake(s, s->extra > 0 ? s->extra : s->line, "a %c here is one too many; leave it out",
+                *s->at);
     else if (*s->at != partner(b->open))
         mistake(s, s->line, "this %c does not close the %c of line %d; write %c before it", *s->at,
                 b->open, b->line, partner(b->open));
@@ -123,6 +160,7 @@ static void close_bracket(struct scanner *s)
         s->at += strlen(s->at);
         return;
     }
+    compare_indent(s, b);
     s->depth--;
     skip(s, 1);
 }
@@ -255,11 +293,14 @@ bool scan_text(struct reading *r, const char *text, size_t size, struct scan *re
 
     if (!check_bytes(r, text, size))
         return false;
+    begin_line(&s);
     while (*s.at != '\0')
         step(&s);
     if (s.good && s.depth > 0) {
         const struct bracket *b = &s.brackets[s.depth];
-        mistake(&s, b->line, "the %c that opens here is never closed", b->open);
+        mistake(&s, s.open_bracket > 0 ? s.open_bracket : b->line,
+                "a %c that opens here is never closed; write %c; after what it holds", b->open,
+                partner(b->open));
     }
     if (!s.good) {
         scan_done(&scan);

@@ -81,6 +81,13 @@ static const struct schema_key top_keys[] = {
       .help = MANUAL("Least level that is logged, of jobs' lines too; turns of other devices and "
                      "starts of runs are debug."),
       DEST(config, log_level) },
+    { TOP("metrics_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_LIVE, .min = 2, .max = 4000,
+      .otherwise = MANUAL("none: it is off"), .example = "/run/rota/rota.prom",
+      .help =
+          MANUAL("Write what rotactl metrics prints here, after a change, at most once a minute. "
+                 "The folder has to be there, on a tmpfs, and rotad's user has to be allowed to "
+                 "write in it. When rotad ends, the file is deleted: rotactl(1), METRICS."),
+      DEST(config, metrics_file) },
     { TOP("stop_timeout"), SCHEMA_DURATION, SCHEMA_LIVE, .min = 0, .max = HOUR_MS, .def = "45s",
       .help = MANUAL("Longest wait for running jobs when rotad stops."),
       DEST(config, stop_timeout_ms) },
@@ -188,6 +195,10 @@ static const struct schema_key job_keys[] = {
                  "devices with a lower one stand aside. To roll back, give the old configuration a "
                  "number that is higher still. 0: off."),
       DEST(job_config, spec.version) },
+    { JOB("description"), SCHEMA_TEXT, SCHEMA_LIVE, .min = 1, .max = 200,
+      .example = "Sends the nightly report.",
+      .help = MANUAL("What the job is for, in a few words: rotactl show has it."),
+      DEST(job_config, about) },
     { JOB("was"), SCHEMA_TEXT, .min = 1, .max = JOB_NAME_MAX, .example = "old_name",
       .help =
           MANUAL("The job's former name: all its keys in Redis are named by it for as long as this "

@@ -23,7 +23,7 @@ enum schema_type {
 enum {
     SCHEMA_REQUIRED = 1,  /* wherever its group is */
     SCHEMA_NEEDS_JOB = 2, /* required once there is a job */
-    SCHEMA_LIVE = 4,      /* outside the jobs: may change while rotad runs */
+    SCHEMA_LIVE = 4,      /* may change while rotad runs; of a job: without making it another */
     SCHEMA_ABSOLUTE = 8,  /* an absolute path, or a list of such */
     SCHEMA_TEMPLATE = 16, /* texts: %H and the like are expanded, so that a % is printed as %% */
     SCHEMA_ZERO_IS_NONE = 32, /* numbers: 0 is printed as nothing */

@@ -49,7 +49,7 @@ static int check_line(struct trust_text *text, char why[TRUST_WHY_SIZE])
     if (memchr(text->text, '\0', text->size))
         fault = "it holds a NUL byte";
     else if (length == 0)
-        fault = "it has an empty first line";
+        fault = "its first line is empty; write the password there";
     else if (text->text[length - 1] == '\r')
         fault = "it has a carriage return at the end of its first line, which would be part of the "
                 "password; write the file with plain line ends";

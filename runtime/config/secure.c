@@ -22,7 +22,7 @@ static void note_half(struct reading *r, const struct schema_group *g,
     bool cert = r->config->redis.tls_cert != NULL;
 
     reading_problem(r, PROBLEM_ERROR, group_line(g, lines, cert ? "tls_cert" : "tls_key"),
-                    "redis.%s is given without %s; a client certificate takes both",
+                    "redis.%s is given without %s; write both, or neither",
                     cert ? "tls_cert" : "tls_key", cert ? "tls_key" : "tls_cert");
 }
 

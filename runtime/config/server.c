@@ -76,7 +76,7 @@ static void check_login(struct reading *r, const struct schema_group *g,
 
     if (redis->password_file)
         read_password(r, group_line(g, lines, "password_file"));
-    else if (redis->username && group_line(g, lines, "password_file") == 0)
+    else if (redis->username && group_is_missed(g, lines, "password_file"))
         reading_problem(r, PROBLEM_ERROR, group_line(g, lines, "username"),
                         "redis.username is given without a password; write password_file = "
                         "\"/etc/rota/redis.password\" too");

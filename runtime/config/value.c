@@ -196,9 +196,11 @@ static void read_integer(struct reading *r, const struct schema_key *k, const co
         return;
     }
     reading_problem(r, PROBLEM_ERROR, parse_line(s),
-                    "%s is %s; write a whole number from %lld to %lld, %s", k->path,
+                    "%s is %s; write a whole number from %lld to %lld%s", k->path,
                     parse_quote(s, quoted, sizeof(quoted)), (long long)k->min, (long long)k->max,
-                    n ? "in plain decimal digits" : "without quotes");
+                    !n           ? ", without quotes"
+                    : n->integer ? ""
+                                 : ", in plain decimal digits");
 }
 
 static void read_boolean(struct reading *r, const struct schema_key *k, const config_setting_t *s,

@@ -7,6 +7,8 @@
 #include "config/fleet_summary.h"
 #include "core/store.h"
 #include "fuzz_place.h"
+#include "supervisor/check_syntax.h"
+#include "supervisor/check_unknown.h"
 #include <unistd.h>
 
 #define PARTS_MAX 3
@@ -35,7 +37,9 @@ __attribute__((visibility("default"))) int LLVMFuzzerInitialize(int *argc, char 
 static struct config *load(const char *name)
 {
     struct config_source source = { .file = place_path(name),
-                                    .plugin_dir_default = place_path("plugins") };
+                                    .plugin_dir_default = place_path("plugins"),
+                                    .explain = check_syntax_explain,
+                                    .advise = check_unknown_advise };
     struct config *c = NULL;
 
     assert(config_load(&source, &c) == 0 && c);

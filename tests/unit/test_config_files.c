@@ -119,9 +119,10 @@ static void test_broken_part_harms_no_other(void **state)
     assert_false(c->fatal);
     expect_jobs(c, "a c main");
     place_expect(*state, c,
-                 "error /jobs.d/b.conf:1: the { that opens here is never closed\n"
+                 "error /jobs.d/b.conf:1: a { that opens here is never closed; write }; after "
+                 "what it holds\n"
                  "error /jobs.d/c.conf:1: 'redis' does not belong here; a file in jobs.d holds one "
-                 "jobs = { ... }; and "
+                 "jobs = { NAME = { ... }; }; and "
                  "all else stands in rotad.conf\n"
                  "error /jobs.d/d.conf: this link leads to nowhere, which is not there; remove the "
                  "link, or let it lead to /dev/null, which masks the files of its name\n"

@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * Golden pairs: for each NAME.conf in the folder GOLDEN, NAME.expected holds the problems that
- * loading it finds, word for word. With ROTA_GOLDEN_WRITE in the environment the .expected files
- * are written instead. */
+ * loading it finds. */
 #include "test_config_support.h"
 
 #include "base/text.h"
+#include "support/golden.h"
 #include <glob.h>
 #include <string.h>
-
-static char *read_file(const char *path, size_t *ret_size)
-{
-    FILE *f = fopen(path, "re");
-    char *text = malloc(512 * 1024);
-
-    assert_non_null(f);
-    assert_non_null(text);
-    *ret_size = fread(text, 1, 512 * 1024 - 1, f);
-    text[*ret_size] = '\0';
-    fclose(f);
-    return text;
-}
 
 static void check_pair(const struct place *p, const char *conf)
 {
     char expected_path[PATH_SIZE];
-    size_t size, expected_size;
-    char *text = read_file(conf, &size), *found, *expected;
+    size_t size;
+    char *text = golden_read(conf, &size), *found;
     struct config *c;
 
     place_write_bytes(p, "rotad.conf", text, size);
@@ -33,20 +20,9 @@ static void check_pair(const struct place *p, const char *conf)
     found = place_problems(p, c);
     assert_true(text_format(expected_path, sizeof(expected_path), "%.*s.expected",
                             (int)(strlen(conf) - strlen(".conf")), conf));
-    if (getenv("ROTA_GOLDEN_WRITE")) {
-        FILE *out = fopen(expected_path, "we");
-
-        assert_non_null(out);
-        fputs(found, out);
-        fclose(out);
-    }
-    expected = read_file(expected_path, &expected_size);
-    if (strcmp(found, expected) != 0)
-        print_error("%s\n", conf);
-    assert_string_equal(found, expected);
+    golden_check(expected_path, found);
     free(text);
     free(found);
-    free(expected);
     config_free(c);
 }
 

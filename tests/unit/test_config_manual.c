@@ -11,18 +11,21 @@
 static void test_manual_names_every_key(void **state)
 {
     static const char *const keys[] = {
-        "prefix",
-        "job_user",
-        "password_file",
-        "tls",
-        "worst_case",
-        "output_lines",
-        "stop_timeout\nLongest wait for running jobs when rotad stops.\n.br\n"
-        "(duration, \\(dq0s\\(dq to \\(dq1h\\(dq; default \\(dq45s\\(dq)",
-        "database\nDatabase number (SELECT).\n.br\n"
-        "(number, 0 to 1023; default 0; takes a restart)",
-        "core\nGreatest core dump of a process that crashes.\n.br\n"
-        "(size, \\(dq0B\\(dq to \\(dq1TiB\\(dq; default \\(dq0B\\(dq)",
+        "prefix*\n",
+        "job_user*\n",
+        "password_file*\n",
+        "tls*\n",
+        "worst_case*\n",
+        "output_lines*\n",
+        "stop_timeout*\n\tLongest wait for running jobs when rotad stops.++\n"
+        "(duration, \"0s\" to \"1h\"; default \"45s\")\n",
+        "database*\n\tDatabase number (SELECT).++\n"
+        "(number, 0 to 1023; default 0; takes a restart)\n",
+        "core*\n\tGreatest core dump of a process that crashes.++\n"
+        "(size, \"0B\" to \"1TiB\"; default \"0B\")\n",
+        /* Nothing of a text is a mark of scdoc's. */
+        "devices*\n\tOnly devices whose name matches one of these take turns; \\* stands for any "
+        "characters, ? for one.++\n(list of texts; default \"\\*\")\n",
     };
     char *text = NULL;
     size_t size = 0;
@@ -32,11 +35,11 @@ static void test_manual_names_every_key(void **state)
     assert_non_null(out);
     assert_int_equal(config_write_manual(out), 0);
     assert_int_equal(fclose(out), 0);
-    assert_int_equal(strncmp(text, ".TH ROTAD.CONF 5", 16), 0);
+    assert_int_equal(strncmp(text, "rotad.conf(5) ", 14), 0);
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        char line[256];
+        char line[512];
 
-        snprintf(line, sizeof(line), "\n.B %s\n", keys[i]);
+        snprintf(line, sizeof(line), "\n\n*%s", keys[i]);
         assert_non_null(strstr(text, line));
     }
     free(text);

@@ -30,13 +30,12 @@ static void test_the_page_tells_the_old_name(void **state)
     assert_int_equal(config_write_manual(out), 0);
     assert_int_equal(fclose(out), 0);
     at = times(text,
-               "; required)\n.br\nBefore rota 0.7 this was called longest, which works up to rota "
-               "0.8.\n.TP\n.B stop_grace\n",
+               "; required)++\nBefore rota 0.7 this was called longest, which works up to rota "
+               "0.8.\n\n*stop_grace*\n",
                &count);
     assert_int_equal(count, 1);
-    assert_true(at > strstr(text, "\n.B worst_case\n"));
-    times(text, "\n.br\nBefore rota 1.2 this was called ram, which works up to rota 1.3.\n",
-          &count);
+    assert_true(at > strstr(text, "\n*worst_case*\n"));
+    times(text, "++\nBefore rota 1.2 this was called ram, which works up to rota 1.3.\n", &count);
     assert_int_equal(count, 1);
     times(text, "this was called", &count);
     assert_int_equal(count, 2);

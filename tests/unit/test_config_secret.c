@@ -60,7 +60,7 @@ static void test_file(void **state)
     place_write(*state, "password", SECRET);
     expect_file(*state, "");
     place_write(*state, "password", "\nx");
-    expect_file(*state, "it has an empty first line");
+    expect_file(*state, "its first line is empty; write the password there");
     place_write(*state, "password", SECRET "\r\n");
     expect_file(*state, "it has a carriage return at the end of its first line, which would be "
                         "part of the password; write the file with plain line ends");

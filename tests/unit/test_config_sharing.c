@@ -224,10 +224,11 @@ static void assert_every_key(const char *printed)
 static void test_print_parses_again(void **state)
 {
     static const char text[] =
-        "prefix = \"a:\"; checkin = \"6h\"; turns = \"all\";\n"
+        "prefix = \"a:\"; checkin = \"6h\"; turns = \"all\"; metrics_file = \"/m/a\";\n"
         "redis = { address = \"127.0.0.1:6379\"; idle_timeout = \"7d\"; };\n"
         "jobs = {\n"
-        "a = { " HOURLY "scope = \"device\"; concurrency = 20; stop_after_failures = 0;\n"
+        "a = { " HOURLY "description = \"Says \\\"a\\\".\"; scope = \"device\"; concurrency = 20; "
+        "stop_after_failures = 0;\n"
         "      if_unreachable = \"run\"; };\n"
         "b = { " HOURLY "lock = \"none\"; offset = \"7m\"; };\n"
         "c = { " HOURLY "lock_key = \"{a\\\"b}\"; version = 3; };\n"
@@ -292,6 +293,9 @@ static void test_changes(void **state)
         assert_false(config_job_equal(&c->jobs[0], &other->jobs[0]));
         config_free(other);
     }
+    other = load_job(*state, SERVER, JOB "description = \"x\";");
+    assert_true(config_job_equal(&c->jobs[0], &other->jobs[0])); /* it goes on as it is */
+    config_free(other);
     other = load_job(*state, SERVER "checkin = \"1h\";", JOB);
     assert_string_equal(config_fixed_change(c, other), "checkin");
     config_free(other);
@@ -339,7 +343,8 @@ static void expect_summary(struct config *c, const char *text, const char *diges
     config_free(c);
 }
 
-/* The lines and their digest are final too. */
+/* The lines and their digest are final too; when jobs are due is told behind them, and is no part
+ * of the digest, for the fingerprints say it. */
 static void test_summary(void **state)
 {
     static const char jobs[] =
@@ -355,7 +360,8 @@ static void test_summary(void **state)
     expect_summary(
         place_load_text(*state, jobs),
         "a a246a41d device own\nc 51fe5160 fleet key {orders}:lock\nd 5e7dbab5 fleet none\n"
-        "z 1bd183dd fleet own\n",
+        "z 1bd183dd fleet own\n"
+        "@a every 5m\n@c every 5m\n@d every 5m\n@z every 5m\n",
         "e0a4a858");
     expect_summary(place_load_text(*state, SERVER), "", "");
 }

@@ -220,8 +220,8 @@ static void test_a_template_is_checked_in_the_tree(void **state)
     const struct place *p = *state;
 
     expect_of_tree(p, "device = \"%H-%q\";",
-                   "error /etc/rota/rotad.conf:1: device has a % without meaning; write %H, %m, %b "
-                   "or %%\n");
+                   "error /etc/rota/rotad.conf:1: device has a % without meaning; write %H (host), "
+                   "%m (machine), %b (boot) or %%\n");
     expect_of_tree(
         p, "device = \"a gate-%m\";",
         "error /etc/rota/rotad.conf:1: device holds a space or a character beyond ASCII; "
@@ -244,7 +244,7 @@ static void test_a_password_that_is_not_in_the_tree_yet(void **state)
     assert_int_equal(chmod(place_path(p, "etc/rota/password"), 0600), 0);
     expect_of_tree(p, text,
                    "error /etc/rota/rotad.conf:2: redis.password_file '/etc/rota/password' is not "
-                   "used: it has an empty first line\n");
+                   "used: its first line is empty; write the password there\n");
 }
 
 static void test_print_keeps_the_template(void **state)
