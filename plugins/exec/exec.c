@@ -71,9 +71,9 @@ static int check(const struct rota_run *r)
 
     if (program[0] == '/') {
         if (access(program, F_OK) != 0)
-            return rota_fail(r, ROTA_REFUSED, "command: %s: %s%s", program, strerror(errno),
-                             strchr(program, ' ') ? "; write each argument as an element of its own"
-                                                  : "");
+            return rota_fail(r, ROTA_REFUSED, "command: %s: %s; %s", program, strerror(errno),
+                             strchr(program, ' ') ? "write each argument as an element of its own"
+                                                  : "name a program that is there");
         if (!may_run(program))
             return rota_fail(r, ROTA_REFUSED,
                              "command: %s is no program; make it executable (chmod +x)", program);

@@ -119,9 +119,10 @@ static void bind_missing(struct params *p, const struct message_probe *given,
         if (is_given(given, decl->name))
             continue;
         if (decl->flags & ROTA_REQUIRED)
-            problems_add(problems, -1, "plugin '%s' needs the parameter '%s' (%s)%s%s",
+            problems_add(problems, -1,
+                         "plugin '%s' needs the parameter '%s' (%s) in params = { %s = ...; }%s%s",
                          p->plugin->contract.name, decl->name, params_type_name(decl->type),
-                         decl->help ? ": " : "", decl->help ? decl->help : "");
+                         decl->name, decl->help ? ": " : "", decl->help ? decl->help : "");
         else if (decl->def && values_read_default(decl, &p->values[i], &p->blocks[i], sentence) < 0)
             problems_add(problems, -1, "the default of a parameter of plugin '%s' is wrong: %s",
                          p->plugin->contract.name, sentence);

@@ -225,7 +225,8 @@ static int read_strings(const struct rota_param *decl, const struct param_value 
     int r;
 
     if (given->kind != PARAM_LIST && !(loose && given->kind == PARAM_TEXT))
-        return complain(sentence, decl, "is no list; write [ \"%s\" ]", shown(decl, given->text));
+        return complain(sentence, decl, "is no list; write [ \"%s\" ]%s", shown(decl, given->text),
+                        strchr(given->text, ' ') ? ", each word in quotes of its own" : "");
     r = check_length(decl, count, sentence);
     for (uint32_t i = 0; i < count && r == 0; i++)
         r = check_text(decl, items[i], sentence);

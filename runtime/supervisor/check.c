@@ -7,6 +7,8 @@
 #include "supervisor/check_help.h"
 #include "supervisor/check_jobs.h"
 #include "supervisor/check_online.h"
+#include "supervisor/check_syntax.h"
+#include "supervisor/check_unknown.h"
 #include "supervisor/options.h"
 #include "supervisor/probe.h"
 #include "supervisor/process.h"
@@ -291,6 +293,8 @@ static int look(const struct options *o)
         .only_checks = !o->online,
         .for_people = o->mode == MODE_CHECK,
         .try_tls = o->mode == MODE_PRINT ? NULL : try_tls,
+        .explain = check_syntax_explain,
+        .advise = check_unknown_advise,
     };
     struct config *c;
     int r;

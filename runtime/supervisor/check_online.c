@@ -88,6 +88,7 @@ static int try_one(struct online *o)
 {
     struct redis_survey_plan plan = { .settings = &o->settings,
                                       .env = &o->env,
+                                      .script = &redis_script_survey,
                                       .keys = o->keys,
                                       .key_count = o->key_count,
                                       .done = on_end };

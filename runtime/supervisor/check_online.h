@@ -3,6 +3,10 @@
 #ifndef ROTA_SUPERVISOR_CHECK_ONLINE_H
 #define ROTA_SUPERVISOR_CHECK_ONLINE_H
 #include "config/config.h"
+#include "redis/scripts.h"
+
+/* survey.lua, in librota-check.so's own text. */
+extern const struct redis_script redis_script_survey;
 
 /* Tries each server of a configuration without mistakes, one after the other, as `device`, and
  * prints six lines for each to stdout. A line begins with "!" where something needs a look, and

@@ -136,6 +136,11 @@ static void say_scripts(const struct redis_settings *s, const struct redis_surve
                     is_of_prefix(s, f->rights) ? "may not run with this prefix" : "may not run",
                     f->rights, line);
     }
+    if (f->people_rights[0] == '\0')
+        return;
+    raise_level(line, LEVEL_LOOK);
+    fputs("; of what rotactl asks of the whole fleet, ", line->out);
+    say_missing(s, f->people_barred, "may not run", f->people_rights, line);
 }
 
 static void say_full(const struct redis_survey_facts *f, struct line *line)

@@ -146,3 +146,25 @@ void control_answer(struct control *c, enum control_wait wait, bool good)
     if (c && c->module)
         c->module->answer(c, wait, good);
 }
+
+/* --- runs by hand, pauses --- */
+
+void control_report(struct control *c, const struct job *job, const struct report *r)
+{
+    if (c && c->module)
+        c->module->report(c, job, r);
+}
+
+bool control_pauses(struct control *c, const struct job *job, struct wall turn)
+{
+    return c && c->module && c->module->pauses(c, job, turn);
+}
+
+/* --- metrics_file --- */
+
+void control_changed(struct control *c)
+{
+    /* One that is taken out of the configuration is to be deleted. */
+    if (c && (c->metrics || c->manager->generation->config->metrics_file) && has_module(c))
+        c->module->changed(c);
+}

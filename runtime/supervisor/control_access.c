@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/control_access.h"
 #include "base/cleanup.h"
+#include "base/user.h"
 #include <grp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -54,6 +56,17 @@ static enum control_access access_of(const struct groups *g)
             most = access;
     }
     return most;
+}
+
+char *control_access_name(uid_t uid, char *buf, size_t size)
+{
+    struct user user;
+
+    if (user_by_uid(uid, &user) >= 0 && !strchr(user.name, ':'))
+        (void)snprintf(buf, size, "%s", user.name);
+    else
+        (void)snprintf(buf, size, "user %u", (unsigned)uid);
+    return buf;
 }
 
 enum control_access control_access_of(int fd, uid_t *ret_uid)

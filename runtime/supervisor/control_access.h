@@ -17,4 +17,6 @@ enum control_access {
  * by /etc/group as it is now: without the file, or the groups, only root and rotad's user are let
  * in. */
 enum control_access control_access_of(int fd, uid_t *ret_uid);
+/* Who that is, for people, without a colon. Takes USER_NAME_SIZE at most. Returns buf. */
+char *control_access_name(uid_t uid, char *buf, size_t size);
 #endif

@@ -3,7 +3,8 @@
  * writes to the client itself. The bus is not attached to the loop, which would read as much as a
  * client sends, as fast as it does. */
 #include "base/cleanup.h"
-#include "supervisor/control_internal.h"
+#include "supervisor/control_ask.h"
+#include "supervisor/control_hand.h"
 #include "supervisor/manager.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -49,13 +50,21 @@ static int wait_for_more(struct control_client *client)
     return rc < 0 ? rc : restart_idle(client);
 }
 
-void control_client_answer(struct control_client *client, struct control_call *call, int rc)
+void control_client_send(struct control_client *client, sd_bus_message *reply)
 {
-    if (rc >= 0)
-        (void)sd_bus_send(client->bus, call->reply, NULL);
-    call->reply = sd_bus_message_unref(call->reply);
+    if (reply)
+        (void)sd_bus_send(client->bus, reply, NULL);
     /* Who could not be answered is idle from now on, unless the connection is gone. */
     (void)wait_for_more(client);
+}
+
+void control_client_answer(struct control_client *client, struct control_call *call, int rc)
+{
+    sd_bus_message *reply = call->reply;
+
+    call->reply = NULL;
+    control_client_send(client, rc < 0 ? NULL : reply);
+    sd_bus_message_unref(reply);
 }
 
 /* Where the greeting is over for the gate, it is for the bus, too (control_gate.h). Nothing stays
@@ -117,7 +126,7 @@ static int on_idle(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     /* Its answer, or its end, sets the timer again. */
-    if (!find_call(client, true) || has_queue(client))
+    if ((!find_call(client, true) && !client->ask && !client->hand) || has_queue(client))
         control_client_free(client);
     return 0;
 }
@@ -218,6 +227,8 @@ void control_client_free(struct control_client *client)
     while (*at != client)
         at = &(*at)->next;
     *at = client->next;
+    control_ask_drop(client->ask);
+    control_hand_drop(client->hand);
     for (size_t i = 0; i < CONTROL_CALLS_MAX; i++)
         sd_bus_message_unref(client->calls[i].reply);
     sd_event_source_disable_unref(client->io);

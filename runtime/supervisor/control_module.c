@@ -2,7 +2,8 @@
  * librota-control.so: its one symbol; who is let in, and who waits for what. */
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "supervisor/control_internal.h"
+#include "supervisor/control_hand.h"
+#include "supervisor/control_metrics.h"
 #include "supervisor/journal.h"
 
 /* --- clients come --- */
@@ -36,6 +37,8 @@ static void drop_clients(struct control *c)
 {
     while (c->clients)
         control_client_free(c->clients);
+    control_metrics_file_done(c);
+    control_pause_end_all(c);
 }
 
 /* --- those that wait --- */
@@ -102,4 +105,7 @@ __attribute__((visibility("default"))) const struct control_module rota_control 
     .reload_begins = reload_begins,
     .reload_line = reload_line,
     .answer = answer_all,
+    .changed = control_metrics_file_changed,
+    .report = control_hand_report,
+    .pauses = control_pause_holds,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * supervisor/control_module.h: the contract between rotad and librota-control.so, which has all
  * that concerns a client of the control socket, so that a rotad that nobody asks has none of it in
- * memory, nor in its own file. It is loaded for the first client and stays; it calls functions of
+ * memory, nor in its own file. It is loaded for the first client, or for
+ * metrics_file, and stays; it calls functions of
  * rotad, those of lent.list. */
 #ifndef ROTA_SUPERVISOR_CONTROL_MODULE_H
 #define ROTA_SUPERVISOR_CONTROL_MODULE_H
@@ -20,20 +21,26 @@ struct control {
     struct manager *manager;
     int fd; /* where clients connect */
     sd_event_source *io;
-    const struct control_module *module; /* NULL: not needed yet, or not to be had */
-    bool module_missed;                  /* said */
-    struct control_client *clients;      /* the module's */
+    const struct control_module *module;  /* NULL: not needed yet, or not to be had */
+    bool module_missed;                   /* said */
+    struct control_client *clients;       /* the module's, as the next one */
+    struct control_pause *paused;         /* jobs, by an operator; NULL: none */
+    struct control_metrics_file *metrics; /* NULL: none was written yet */
 };
 
 struct control_module {
     struct module module;
     /* A client has connected: `fd` is the module's from now on. */
     void (*receive)(struct control *c, int fd);
+    /* And all else that the module has made. */
     void (*drop_clients)(struct control *c);
     /* See control.h for these. */
     void (*reload_begins)(struct control *c);
     void (*reload_line)(struct control *c, const char *line);
     void (*answer)(struct control *c, enum control_wait wait, bool good);
+    void (*changed)(struct control *c);
+    void (*report)(struct control *c, const struct job *job, const struct report *r);
+    bool (*pauses)(struct control *c, const struct job *job, struct wall turn);
 };
 
 /* rotad's: a source of the loop for what comes in at `fd`, slowed down where that is too often. 0

@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: MIT */
-#include "supervisor/local.h"
+/* SPDX-License-Identifier: MIT
+ * librota-local.so: its one symbol, and all of the store. */
 #include "base/text.h"
 #include "base/units.h"
 #include "core/call_queue.h"
 #include "core/memory.h"
 #include "supervisor/clock.h"
+#include "supervisor/local_module.h"
 #include "supervisor/wall_clock.h"
 #include <errno.h>
 #include <search.h>
@@ -237,19 +238,19 @@ static void was_set(void *context)
     wake(context);
 }
 
-void local_store_submit(struct local_store *s, struct store_call *call)
+static void submit(struct local_store *s, struct store_call *call)
 {
     call_queue_push(&s->queue, call);
     (void)sd_event_source_set_enabled(s->turn, SD_EVENT_ONESHOT);
 }
 
-void local_store_cancel(struct local_store *s, struct store_call *call)
+static void cancel(struct local_store *s, struct store_call *call)
 {
     if (call->state == CALL_QUEUED)
         call_queue_remove(&s->queue, call);
 }
 
-bool local_store_time(struct local_store *s, struct boot now, struct wall *ret_time)
+static bool own_time(struct local_store *s, struct boot now, struct wall *ret_time)
 {
     look(s);
     set_look(s);
@@ -258,7 +259,7 @@ bool local_store_time(struct local_store *s, struct boot now, struct wall *ret_t
     return s->known;
 }
 
-const struct device_clock *local_store_clock(const struct local_store *s)
+static const struct device_clock *own_clock(const struct local_store *s)
 {
     return &s->clock;
 }
@@ -309,7 +310,7 @@ static struct keyed *add(struct local_store *s, const char *key)
     return e;
 }
 
-int local_store_open(struct local_store *s, const char *key)
+static int open_record(struct local_store *s, const char *key)
 {
     struct keyed *e;
 
@@ -323,7 +324,7 @@ int local_store_open(struct local_store *s, const char *key)
     return 0;
 }
 
-void local_store_close(struct local_store *s, const char *key)
+static void close_record(struct local_store *s, const char *key)
 {
     find(s, key)->users--;
 }
@@ -350,26 +351,7 @@ static int add_sources(struct local_store *s)
     return wall_clock_watch(&s->watch, event, s->env.priority, was_set, s);
 }
 
-int local_store_new(const struct local_store_env *env, struct local_store **ret_store)
-{
-    struct local_store *s = calloc(1, sizeof *s);
-    int rc;
-
-    if (!s)
-        return -ENOMEM;
-    *s = (struct local_store){ .env = *env,
-                               .clock = { .built = wall_clock_built() },
-                               .watch = { .fd = -1 } };
-    rc = add_sources(s);
-    if (rc < 0) {
-        local_store_free(s);
-        return rc;
-    }
-    *ret_store = s;
-    return 0;
-}
-
-void local_store_free(struct local_store *s)
+static void free_store(struct local_store *s)
 {
     if (!s)
         return;
@@ -381,3 +363,35 @@ void local_store_free(struct local_store *s)
     sd_event_source_disable_unref(s->look);
     free(s);
 }
+
+static int make_store(const struct local_store_env *env, struct local_store **ret_store)
+{
+    struct local_store *s = calloc(1, sizeof *s);
+    int rc;
+
+    if (!s)
+        return -ENOMEM;
+    *s = (struct local_store){ .env = *env,
+                               .clock = { .built = wall_clock_built() },
+                               .watch = { .fd = -1 } };
+    rc = add_sources(s);
+    if (rc < 0) {
+        free_store(s);
+        return rc;
+    }
+    *ret_store = s;
+    return 0;
+}
+
+extern const struct local_module rota_local;
+__attribute__((visibility("default"))) const struct local_module rota_local = {
+    .module = { .version = ROTA_VERSION, .layout = MODULE_LAYOUT },
+    .make = make_store,
+    .free = free_store,
+    .open = open_record,
+    .close = close_record,
+    .submit = submit,
+    .cancel = cancel,
+    .time = own_time,
+    .clock = own_clock,
+};

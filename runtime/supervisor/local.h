@@ -13,6 +13,7 @@
 #include <systemd/sd-event.h>
 
 struct local_store;
+struct local_module; /* local_module.h */
 
 struct local_store_env {
     sd_event *event;
@@ -27,24 +28,4 @@ struct local_store_env {
     void (*clock_news)(void *context, enum device_clock_news news);
     void *context;
 };
-
-/* Copies env. 0, -ENOMEM, or an error of sd-event or of the kernel's timers. */
-int local_store_new(const struct local_store_env *env, struct local_store **ret_store);
-/* Calls that are still queued are dropped without an answer. Accepts NULL. */
-void local_store_free(struct local_store *s);
-
-/* A job whose spec->key this is takes turns from now on: where the key is new here, those that were
- * due before have passed. Jobs of the same key share a record. Before the first submit(). 0 or
- * -ENOMEM. */
-int local_store_open(struct local_store *s, const char *key);
-/* The end of one open(). The record stays for as long as its retention. */
-void local_store_close(struct local_store *s, const char *key);
-
-/* As redis_store_submit() and redis_store_cancel(). */
-void local_store_submit(struct local_store *s, struct store_call *call);
-void local_store_cancel(struct local_store *s, struct store_call *call);
-
-/* Reads the clocks. False where there is no time that can be believed. */
-bool local_store_time(struct local_store *s, struct boot now, struct wall *ret_time);
-const struct device_clock *local_store_clock(const struct local_store *s);
 #endif

@@ -7,6 +7,7 @@
 #include "supervisor/journal.h"
 #include "supervisor/journal_timer.h"
 #include "supervisor/leftovers.h"
+#include "supervisor/local_module.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -219,13 +220,15 @@ int manager_init(struct manager *m, sd_event *event, struct config *config,
 void manager_done(struct manager *m)
 {
     control_free(m->control);
+    m->control = NULL; /* jobs end after it */
     probe_free(m->probe);
     reload_free(m->reload);
     manager_free_jobs(m);
     fleet_done(&m->fleet);
     words_fault_forget(&m->fault);
     redis_store_free(m->store);
-    local_store_free(m->local);
+    if (m->local)
+        m->local_module->free(m->local);
     wall_clock_done(&m->clock_watch);
     free(m->room);
     resolver_done(&m->resolver);

@@ -13,6 +13,7 @@
 #include "supervisor/local.h"
 #include "supervisor/machine.h"
 #include "supervisor/options.h"
+#include "supervisor/past.h"
 #include "supervisor/probe.h"
 #include "supervisor/resolver.h"
 #include "supervisor/run.h"
@@ -46,18 +47,18 @@ struct device_job {
     struct generation *generation;
     const struct job_config *config; /* in `generation` */
     struct run *run;                 /* the newest; NULL where there is none */
-    char *unapplied;                 /* what of its settings its last run did without; or NULL */
-    struct tail *tail;               /* the end of the newest run's output (run_output.h); NULL
-                                        before the first */
+    struct past *past;               /* NULL before the first run */
     struct words_fault fault;
     struct job_alone alone[]; /* one, with run_unreachable */
 };
 
-/* device_job's, of a job that has left for a drain: after that it is not said again. */
-struct unapplied {
-    struct unapplied *next;
-    char *sentence;
-    char job[];
+/* device_job's, of a job that has left: it comes again, if it left for a drain and is still the
+ * same. */
+struct kept_past {
+    struct kept_past *next;
+    struct past *past;
+    const struct job_config *config;
+    struct generation *generation; /* whose config that is: a user of it */
 };
 
 struct run_entry {
@@ -75,12 +76,14 @@ struct manager {
     sd_event_source *timer;    /* the one of the fleet and its jobs */
     struct redis_store *store; /* NULL with store = "local", and while there was never a job */
     struct local_store *local; /* with store = "local"; beside Redis for jobs that need it */
+    const struct local_module *local_module; /* what can be done with it; NULL: not needed yet */
+    bool local_missed;                       /* it could not be loaded; said */
     struct resolver resolver;
     struct wall_clock clock_watch; /* while Redis cannot be used, perhaps by it */
     struct words_fault_link link_words;
     struct words_fault fault; /* of all jobs */
     struct device_job *jobs;  /* in order of name, as in the configuration */
-    struct unapplied *unapplied;
+    struct kept_past *kept;
     struct run_entry *runs;
     struct probe *probe;
     struct reload *reload;
@@ -97,6 +100,7 @@ struct manager {
     struct run_env run_env;
     sd_event_source *stop_timer, *after;
     sd_event_source *held_lines; /* of the journal */
+    uint32_t clock_jumps;        /* of fleet time, and of the local store's */
     bool began;                  /* the probe is done: jobs take turns */
     bool stopping;
     bool draining;       /* takes no turns, as asked for */
@@ -187,7 +191,9 @@ typedef void reload_done(void *context, bool good);
 struct reload_env {
     sd_event *event;
     const char *config_file, *device; /* or NULL; as in struct config_source */
-    const struct config *running;     /* what it warns of is not said again; outlives the reload */
+    /* What it warns of is not said again; outlives the reload. NULL: it is only a check, whose
+     * lines are for who has asked for it. */
+    const struct config *running;
     reload_done *done;
     struct control *control; /* where the lines that it logs are said too */
     void *context;

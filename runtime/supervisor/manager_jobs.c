@@ -16,35 +16,45 @@ static void generation_release(struct manager *m, struct generation *g)
     free(g);
 }
 
-static void keep_unapplied(struct manager *m, struct device_job *d)
+/* With the job's use of its configuration. False: memory is short, and it begins anew. */
+static bool keep_past(struct manager *m, struct device_job *d)
 {
-    size_t size = strlen(d->config->name) + 1;
-    struct unapplied *u = malloc(sizeof *u + size);
+    struct kept_past *k = malloc(sizeof *k);
 
-    if (!u)
-        return; /* it is said again */
-    memcpy(u->job, d->config->name, size);
-    u->sentence = d->unapplied;
-    d->unapplied = NULL;
-    u->next = m->unapplied;
-    m->unapplied = u;
+    if (!k)
+        return false;
+    *k = (struct kept_past){ m->kept, d->past, d->config, d->generation };
+    m->kept = k;
+    return true;
 }
 
-/* The caller's from now on; NULL where nothing was kept. */
-static char *take_unapplied(struct manager *m, const char *job)
+/* Of the job as it is configured now: the caller's from now on; NULL where nothing was kept, or of
+ * another one by that name, which a reload would have replaced. */
+static struct past *take_past(struct manager *m, const struct job_config *job)
 {
-    struct unapplied **at = &m->unapplied, *u;
-    char *sentence;
+    struct kept_past **at = &m->kept, *k;
+    struct past *past;
 
-    while (*at && strcmp((*at)->job, job) != 0)
+    while (*at && strcmp((*at)->config->name, job->name) != 0)
         at = &(*at)->next;
-    u = *at;
-    if (!u)
+    k = *at;
+    if (!k)
         return NULL;
-    *at = u->next;
-    sentence = u->sentence;
-    free(u);
-    return sentence;
+    *at = k->next;
+    past = k->past;
+    if (!config_job_equal(k->config, job)) {
+        past_free(past);
+        past = NULL;
+    }
+    generation_release(m, k->generation);
+    free(k);
+    return past;
+}
+
+static void forget_kept(struct manager *m)
+{
+    while (m->kept)
+        past_free(take_past(m, m->kept->config));
 }
 
 static void device_job_free(struct manager *m, struct device_job *d)
@@ -58,13 +68,10 @@ static void device_job_free(struct manager *m, struct device_job *d)
     job_done(&d->job);
     manager_close_job(m, &d->config->spec);
     words_fault_forget(&d->fault);
-    if (m->draining && d->unapplied)
-        keep_unapplied(m, d);
-    free(d->unapplied);
-    if (d->tail)
-        tail_done(d->tail);
-    free(d->tail);
-    generation_release(m, d->generation);
+    if (!d->past || !keep_past(m, d)) {
+        past_free(d->past);
+        generation_release(m, d->generation);
+    }
     free(d);
 }
 
@@ -82,7 +89,7 @@ static int create(struct manager *m, struct device_job **at, const struct job_co
         return rc;
     }
     d->config = config;
-    d->unapplied = take_unapplied(m, config->name);
+    d->past = take_past(m, config);
     d->generation = m->generation;
     d->generation->users++;
     job_init(&d->job, &m->fleet, &config->spec);
@@ -172,6 +179,7 @@ static void add_those_missing(struct manager *m)
                     "%s: not started here: %s", config->name, strerror(-rc));
         config->invalid = true;
     }
+    forget_kept(m); /* of those that are no more */
 }
 
 /* A success that is not recorded makes the turn run again, so it is repeated for as long as its
@@ -222,6 +230,5 @@ void manager_free_jobs(struct manager *m)
         next = d->next;
         device_job_free(m, d);
     }
-    while (m->unapplied)
-        free(take_unapplied(m, m->unapplied->job));
+    forget_kept(m);
 }

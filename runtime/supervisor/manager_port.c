@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The core's wishes, done. */
 #include "supervisor/clock.h"
+#include "supervisor/control.h"
 #include "supervisor/journal.h"
 #include "supervisor/manager.h"
 #include "supervisor/words_clock.h"
@@ -90,6 +91,14 @@ int manager_find_user(struct manager *m)
 
 /* --- runs --- */
 
+/* NULL: memory is short. */
+static struct past *past_of(struct device_job *d)
+{
+    if (!d->past)
+        d->past = past_new();
+    return d->past;
+}
+
 static int start(void *context, struct job *job)
 {
     struct manager *m = context;
@@ -99,9 +108,7 @@ static int start(void *context, struct job *job)
 
     if (!entry)
         return -ENOMEM;
-    if (!d->tail) /* most jobs wait for long: of a thousand, few ran here */
-        d->tail = calloc(1, sizeof *d->tail);
-    rc = d->tail ? run_new(&m->run_env, job, d->config, d->tail, &entry->run) : -ENOMEM;
+    rc = past_of(d) ? run_new(&m->run_env, job, d->config, d->past, &entry->run) : -ENOMEM;
     if (rc < 0) {
         free(entry);
         return rc;
@@ -134,11 +141,11 @@ void manager_unapplied(void *context, struct job *job, const char *sentence)
     struct manager *m = context;
     struct device_job *d = device_job_of(job);
 
-    if (strcmp(d->unapplied ? d->unapplied : "", sentence) == 0)
+    if (strcmp(d->past->unapplied ? d->past->unapplied : "", sentence) == 0)
         return;
     if (sentence[0])
         words_unapplied(job, sentence);
-    m->port.keep(m, &d->unapplied, sentence);
+    m->port.keep(m, &d->past->unapplied, sentence);
 }
 
 bool manager_is_ours(void *context, pid_t pid)
@@ -177,11 +184,21 @@ static void keep(void *context, char **at, const char *text)
 
 /* --- people --- */
 
+static void report_of_job(struct device_job *d, const struct report *r, struct boot now)
+{
+    struct advice advice;
+
+    words_report(&d->job, r, now);
+    if (past_wants(r->kind) && past_of(d) && past_take(d->past, &d->job, r, now, &advice))
+        words_advice(&d->job, &advice);
+}
+
 static void report(void *context, struct job *job, const struct report *r)
 {
     struct manager *m = context;
 
     m->status_stale = true;
+    m->clock_jumps += r->kind == REPORT_CLOCK_JUMP;
     if (r->kind == REPORT_STATE && r->to == JOB_OFF)
         m->jobs_stale = true;
     if (r->kind == REPORT_ANSWERED)
@@ -192,8 +209,17 @@ static void report(void *context, struct job *job, const struct report *r)
         words_clock_jump(r->moved_ms, !m->store);
     else if (r->kind == REPORT_TWIN)
         words_twin(m->device);
-    else
-        words_report(job, r, clock_boot());
+    else if (r->kind != REPORT_BY_HAND)
+        report_of_job(device_job_of(job), r, clock_boot());
+    if (job)
+        control_report(m->control, job, r);
+}
+
+static bool is_paused(void *context, const struct job *job, struct wall turn)
+{
+    const struct manager *m = context;
+
+    return control_pauses(m->control, job, turn);
 }
 
 void manager_port_init(struct manager *m)
@@ -208,6 +234,7 @@ void manager_port_init(struct manager *m)
         .extend = extend,
         .stop = stop,
         .keep = keep,
+        .paused = is_paused,
         .report = report,
     };
 }

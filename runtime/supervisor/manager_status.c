@@ -2,6 +2,8 @@
  * STATUS in one line for people (SCREENS.md, 10). It names instants, not distances, so that it
  * stays true while nothing happens. */
 #include "supervisor/clock.h"
+#include "supervisor/control.h"
+#include "supervisor/local_module.h"
 #include "supervisor/manager.h"
 #include "supervisor/words_clock.h"
 #include <inttypes.h>
@@ -28,17 +30,19 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char
 
 struct summary {
     size_t jobs, invalid, disabled, elsewhere, running, stuck, no_clock;
-    size_t mismatch, outdated, newer, mixed, paused, blocked, queued;
+    size_t mismatch, outdated, newer, mixed, paused, blocked, queued, slow;
     const char *wrong;              /* one of those that are invalid */
     const struct device_job *runs;  /* one of those that run */
     const struct device_job *stays; /* one of those that are stuck */
+    const struct device_job *slows; /* one of those whose runs come close to worst_case */
     const struct device_job *next;  /* of those that may run: which asks for a turn first */
     struct wall next_at;
 };
 
-static void add_job(struct summary *s, const struct device_job *d)
+static void add_job(struct summary *s, const struct manager *m, const struct device_job *d)
 {
     const struct job *j = &d->job;
+    bool paused = control_pauses(m->control, j, (struct wall){ 0 });
 
     if (j->state == JOB_RUNNING || j->state == JOB_STOPPING || j->state == JOB_STARTING) {
         s->running++;
@@ -48,15 +52,19 @@ static void add_job(struct summary *s, const struct device_job *d)
         s->stuck++;
         s->stays = d;
     }
+    if (d->past && d->past->advice.kind == ADVICE_SHORT) {
+        s->slow++;
+        s->slows = d;
+    }
     s->no_clock += j->state == JOB_NO_CLOCK;
     s->mismatch += j->apart || j->bar == JOB_MISMATCHED;
     s->outdated += j->bar == JOB_OUTDATED;
     s->newer += j->bar == JOB_NEWER;
     s->mixed += j->mixed;
-    s->paused += j->bar == JOB_PAUSED;
+    s->paused += paused || j->bar == JOB_PAUSED;
     s->blocked += j->bar == JOB_BLOCKED;
     s->queued += j->queued && j->state == JOB_WATCHING;
-    if (j->state != JOB_WAITING || j->apart || j->bar != JOB_NOT_BARRED)
+    if (j->state != JOB_WAITING || j->apart || paused || j->bar != JOB_NOT_BARRED)
         return;
     /* By the instant that it waits for, which is there; its turn costs some arithmetic. */
     if (!s->next || j->armed.ms < s->next->job.armed.ms)
@@ -83,7 +91,7 @@ static struct summary sum_up(const struct manager *m, struct boot now)
     for (size_t i = 0; i < c->job_count; i++)
         add_config(&s, &c->jobs[i]);
     for (const struct device_job *d = m->jobs; d; d = d->next)
-        add_job(&s, d);
+        add_job(&s, m, d);
     if (s.next)
         s.next_at = job_next_turn(&s.next->job, now);
     return s;
@@ -139,7 +147,7 @@ static void add_redis(struct line *l, const struct manager *m, struct boot now)
 
 static void add_local(struct line *l, const struct manager *m)
 {
-    const struct device_clock *c = local_store_clock(m->local);
+    const struct device_clock *c = m->local_module->clock(m->local);
     char doubt[128];
 
     add(l, "local, this device alone");
@@ -208,6 +216,9 @@ static void add_busy(struct line *l, const struct summary *s, const struct manag
     if (s->stuck)
         add(l, ", %zu stuck (%s%s cannot be killed)", s->stuck, s->stays->config->name,
             s->stuck > 1 ? ", ..." : "");
+    if (s->slow)
+        add(l, ", %zu nearly too slow (%s%s)", s->slow, s->slows->config->name,
+            s->slow > 1 ? ", ..." : "");
     if (s->no_clock)
         add(l, ", %zu wait%s for the %s", s->no_clock, s->no_clock == 1 ? "s" : "",
             m->store ? "fleet's clock" : "clock");
@@ -265,6 +276,7 @@ void manager_update_status(struct manager *m)
     if (!m->status_stale)
         return;
     m->status_stale = false;
+    control_changed(m->control);
     if (m->stopping)
         add(&l, "stopping");
     else

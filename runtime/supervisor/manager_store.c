@@ -8,7 +8,9 @@
 #include "core/fleet_need.h"
 #include "supervisor/clock.h"
 #include "supervisor/journal.h"
+#include "supervisor/local_module.h"
 #include "supervisor/manager.h"
+#include "supervisor/process.h"
 #include "supervisor/server_settings.h"
 #include "supervisor/words_clock.h"
 #include <errno.h>
@@ -26,7 +28,7 @@ void manager_submit(void *context, struct store_call *call, bool urgent)
     struct manager *m = context;
 
     if (!m->store || call->local)
-        local_store_submit(m->local, call);
+        m->local_module->submit(m->local, call);
     else
         redis_store_submit(m->store, call, urgent);
 }
@@ -38,7 +40,7 @@ void manager_cancel(void *context, struct store_call *call)
     if (m->store && !call->local)
         redis_store_cancel(m->store, call);
     else if (m->local)
-        local_store_cancel(m->local, call);
+        m->local_module->cancel(m->local, call);
 }
 
 /* While Redis was never reached, and cannot be, some jobs go by this device's own clock. */
@@ -48,7 +50,7 @@ static void offer_own_time(struct manager *m)
     struct wall own;
 
     if (m->store && m->local && m->link_words.down && !m->fleet.clock.known &&
-        local_store_time(m->local, now, &own))
+        m->local_module->time(m->local, now, &own))
         fleet_own_time(&m->fleet, now, own);
 }
 
@@ -201,7 +203,7 @@ static void clock_news(void *context, enum device_clock_news news)
     m->status_stale = true;
     /* Beside Redis nobody waits for it; what does is said to wait for the fleet's clock. */
     if (!m->store)
-        words_clock_news(local_store_clock(m->local), news, clock_boot());
+        words_clock_news(m->local_module->clock(m->local), news, clock_boot());
     else if (news == DEVICE_CLOCK_BELIEVED)
         offer_own_time(m);
 }
@@ -216,6 +218,21 @@ static bool fleet_time(void *context, struct boot now, struct wall *ret_time)
     return true;
 }
 
+/* Tried anew for each job: what is missing may be there again. */
+static bool has_local_module(struct manager *m)
+{
+    char why[LIBRARY_WHY_SIZE];
+
+    if (m->local_module)
+        return true;
+    m->local_module = (const void *)module_load(process_local_path(), LOCAL_SYMBOL, why);
+    if (!m->local_module && !m->local_missed)
+        journal_log(LOG_ERR | MESSAGE_JOB_INVALID, NULL,
+                    "turns of this device alone cannot be kept: %s; " MODULE_ADVICE, why);
+    m->local_missed = !m->local_module;
+    return m->local_module;
+}
+
 static int open_local(struct manager *m)
 {
     struct local_store_env env = { .event = m->event,
@@ -225,7 +242,7 @@ static int open_local(struct manager *m)
                                    .clock_news = clock_news,
                                    .context = m };
 
-    return local_store_new(&env, &m->local);
+    return has_local_module(m) ? m->local_module->make(&env, &m->local) : -ELIBACC;
 }
 
 bool manager_has_store(const struct manager *m)
@@ -298,11 +315,11 @@ int manager_open_job(struct manager *m, const struct job_spec *spec)
         return 0;
     if (!m->local)
         rc = open_local(m);
-    return rc < 0 ? rc : local_store_open(m->local, spec->key);
+    return rc < 0 ? rc : m->local_module->open(m->local, spec->key);
 }
 
 void manager_close_job(struct manager *m, const struct job_spec *spec)
 {
     if (is_kept_here(m, spec))
-        local_store_close(m->local, spec->key);
+        m->local_module->close(m->local, spec->key);
 }

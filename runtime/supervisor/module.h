@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * supervisor/module.h: the modules of rotad that hold what it seldom needs, so that it has that
  * neither in memory nor in its own file: librota-check.so for --check, --print-config and the like
- * (check.h), librota-control.so for the clients of the control socket (control_module.h). They call
- * functions of this program, those of lent.list. */
+ * (check.h), librota-control.so for the clients of the control socket (control_module.h),
+ * librota-local.so for turns of this device alone (local_module.h). They call functions of this
+ * program, those of lent.list. */
 #ifndef ROTA_SUPERVISOR_MODULE_H
 #define ROTA_SUPERVISOR_MODULE_H
 #include "base/library.h"

@@ -156,6 +156,18 @@ static void ask(struct guard *g)
         fail_guard(g, strerror(-r));
 }
 
+/* A plugin's own check begins with "NAME: " what it says of that parameter. */
+static int32_t find_param(const struct job_config *job, const char *text)
+{
+    size_t length = strcspn(text, ":");
+
+    for (uint32_t i = 0; i < job->param_count; i++)
+        if (text[length] == ':' && strncmp(job->params[i].name, text, length) == 0 &&
+            job->params[i].name[length] == '\0')
+            return (int32_t)i;
+    return -1;
+}
+
 static void take_errors(struct config *c, struct job_config *job, const struct message_probed *m)
 {
     char text[512];
@@ -165,7 +177,7 @@ static void take_errors(struct config *c, struct job_config *job, const struct m
         const char *said = m->errors[i].text;
 
         if (param < 0 || (uint32_t)param >= job->param_count)
-            param = -1;
+            param = find_param(job, said);
         text_escape(text, sizeof(text), said, strlen(said));
         config_job_problem(c, job, param, "%s", text);
     }

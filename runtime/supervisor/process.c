@@ -274,6 +274,16 @@ const char *process_control_path(void)
     return find_part(&module, found);
 }
 
+const char *process_local_path(void)
+{
+    static const struct part module = { ROTA_PLUGINDIR "/librota-local.so",
+                                        "supervisor/librota-local.so",
+                                        "lib/rota/librota-local.so" };
+    static char found[PATH_MAX];
+
+    return find_part(&module, found);
+}
+
 const char *process_tls_path(void)
 {
     static const struct part module = { ROTA_PLUGINDIR "/librota-tls.so", "tls/librota-tls.so",

@@ -27,9 +27,10 @@ int process_spawn_resolver(const char *host, uint16_t port, int *ret_fd, pid_t *
 /* Where rota-guard is: in libexec where this program runs from sbin as installed, else the one
  * of the same build folder. Found once; valid for the life of the process. */
 const char *process_guard_path(void);
-/* The same for the modules for --check, for the control socket's clients and for TLS, which are
- * installed where the plugins are. */
+/* The same for the modules for --check, for the control socket's clients, for turns of this device
+ * alone and for TLS, which are installed where the plugins are. */
 const char *process_check_path(void);
 const char *process_control_path(void);
+const char *process_local_path(void);
 const char *process_tls_path(void);
 #endif

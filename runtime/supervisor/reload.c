@@ -24,7 +24,7 @@ struct reload {
     struct control *control;
     void *context;
     pid_t pid;
-    const struct config *running; /* whose warnings were said before */
+    const struct config *running; /* whose warnings were said before; NULL: it is only a check */
     int fd;                       /* the child's stderr */
     int lines;
     size_t used;
@@ -57,7 +57,7 @@ static bool ends_in(const char *line, const char *text)
 /* By its text: an edit above it moves it to another line. */
 static bool was_said(const struct config *running, const char *line)
 {
-    for (size_t i = 0; i < running->problems.count; i++)
+    for (size_t i = 0; running && i < running->problems.count; i++)
         if (running->problems.items[i].level == PROBLEM_WARNING &&
             ends_in(line, running->problems.items[i].text))
             return true;
@@ -66,7 +66,8 @@ static bool was_said(const struct config *running, const char *line)
 
 static void say(const struct reload *r, int level, const char *line)
 {
-    journal_log(level, NULL, "%s", line);
+    if (r->running)
+        journal_log(level, NULL, "%s", line);
     control_reload_line(r->control, line);
 }
 
@@ -78,7 +79,8 @@ static void pass_on(struct reload *r)
     if (r->used > 0 && !was_said(r->running, r->line) && r->lines++ < RELOAD_LINES_MAX) {
         control_reload_line(r->control, r->line);
         level = take_level(r->line); /* it shortens the line */
-        journal_log(level, NULL, "%s", r->line);
+        if (r->running)
+            journal_log(level, NULL, "%s", r->line);
     }
     r->used = 0;
 }

@@ -38,7 +38,7 @@ enum run_phase {
 struct run {
     struct run_env env;
     struct job *job;
-    struct tail *tail; /* the job's */
+    struct past *past; /* the job's */
     pid_t pid;
     int fd;
     enum run_phase phase;
@@ -171,7 +171,7 @@ static void on_ended(struct run *r)
 /* The guard did not say what the job said last. */
 static void tell_broken(struct run *r, bool clean)
 {
-    const char *last = run_output_last(r->tail);
+    const char *last = run_output_last(&r->past->tail);
     char detail[RUN_DETAIL_SIZE];
 
     text_format(detail, sizeof detail, "%s%s%s", r->death, last[0] ? ": " : "", last);
@@ -226,7 +226,7 @@ static void on_output(struct run *r)
     struct message_output m;
 
     if (message_unpack_output(&frame, &m) == 0)
-        run_output_take(r->tail, r->job, &m);
+        run_output_take(&r->past->tail, r->job, &m);
 }
 
 static void on_log(struct run *r)
@@ -234,7 +234,15 @@ static void on_log(struct run *r)
     struct message_log m;
 
     if (message_unpack_log(&frame, &m) == 0)
-        run_output_take_log(r->tail, r->job, &m);
+        run_output_take_log(&r->past->tail, r->job, &m);
+}
+
+static void on_progress(struct run *r)
+{
+    struct message_progress m;
+
+    if (message_unpack_progress(&frame, &m) == 0)
+        past_progress(r->past, m.permille, m.text);
 }
 
 /* False at the end of file, or where what came is no frame of a guard's. */
@@ -250,11 +258,14 @@ static bool take_frame(struct run *r, int type)
     case MESSAGE_LOG:
         on_log(r);
         return true;
+    case MESSAGE_PROGRESS:
+        on_progress(r);
+        return true;
     case MESSAGE_ENDED:
         on_ended(r);
         return true;
     default:
-        return type > 0; /* progress, which nobody asks for yet, or a newer guard's message */
+        return type > 0; /* a newer guard's message */
     }
 }
 
@@ -375,7 +386,7 @@ static int send_start(struct run *r, const struct job_config *config)
                                    .turn_ms = j->turn.ms,
                                    .fence = (int64_t)j->lease.fence,
                                    .attempt = j->lease.attempt,
-                                   .attempts = j->spec->attempts,
+                                   .attempts = job_attempts(j),
                                    .worst_case_ms = t->worst_case_ms,
                                    .max_runtime_ms = t->max_runtime_ms,
                                    .stop_grace_ms = t->stop_grace_ms,
@@ -409,7 +420,7 @@ static int watch(struct run *r)
 }
 
 int run_new(const struct run_env *env, struct job *job, const struct job_config *config,
-            struct tail *tail, struct run **ret_run)
+            struct past *past, struct run **ret_run)
 {
     struct run *r = calloc(1, sizeof *r);
     int rc;
@@ -418,9 +429,10 @@ int run_new(const struct run_env *env, struct job *job, const struct job_config 
         return -ENOMEM;
     r->env = *env;
     r->job = job;
-    r->tail = tail;
+    r->past = past;
     r->fd = -1;
-    run_output_begin(tail, config->output_lines);
+    run_output_begin(&past->tail, config->output_lines);
+    past_progress(past, -1, "");
     r->spawned = clock_boot();
     FAULT_POINT(run_before_the_spawn);
     rc = process_spawn_guard(process_guard_path(), "--run", job->spec->name, &r->fd, &r->pid);

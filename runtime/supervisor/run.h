@@ -7,9 +7,9 @@
  * here (rotad is the subreaper above its guards, so what they leave becomes its child). */
 #ifndef ROTA_SUPERVISOR_RUN_H
 #define ROTA_SUPERVISOR_RUN_H
-#include "base/tail.h"
 #include "config/config.h"
 #include "core/job.h"
+#include "supervisor/past.h"
 #include "supervisor/setup.h"
 #include <sys/types.h>
 #include <systemd/sd-event.h>
@@ -31,10 +31,10 @@ struct run_env {
 };
 
 /* Starts the job's granted run. 0, or negative errno: nothing was started. `job` gets
- * job_started(), job_ended() and, where that was unclean, job_emptied(). `tail` outlives the run,
- * and gets the end of its output (run_output.h). */
+ * job_started(), job_ended() and, where that was unclean, job_emptied(). `past` outlives the run,
+ * and gets the end of its output (run_output.h) and its progress. */
 int run_new(const struct run_env *env, struct job *job, const struct job_config *config,
-            struct tail *tail, struct run **ret_run);
+            struct past *past, struct run **ret_run);
 void run_free(struct run *r);
 
 /* D has moved. */

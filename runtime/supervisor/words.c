@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How runs go; what the fleet means for a job is in words_fleet.c. */
+ * How runs go; how they end is in words_end.c, what the fleet means for a job in words_fleet.c. */
 #include "supervisor/words.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -94,8 +94,6 @@ void words_say(const struct words_context *c, int what, const char *format, ...)
     va_end(args);
 }
 
-#define ATTEMPT(c) (c)->job->lease.attempt, (c)->job->spec->attempts
-
 static void say_state(const struct words_context *c)
 {
     words_say(c, LOG_DEBUG, "%s -> %s (%s)", job_state_name(c->report->from),
@@ -104,8 +102,7 @@ static void say_state(const struct words_context *c)
 
 static void say_started(const struct words_context *c)
 {
-    words_say(c, LOG_DEBUG, "started, turn of %s, attempt %" PRIu32 " of %" PRIu32, c->turn,
-              ATTEMPT(c));
+    words_say(c, LOG_DEBUG, "started, %s", c->which);
 }
 
 static void say_takeover(const struct words_context *c)
@@ -115,13 +112,13 @@ static void say_takeover(const struct words_context *c)
     if (c->job->spec->timing.renew_ms <= 0) {
         words_say(c, LOG_NOTICE | MESSAGE_TAKEN_OVER,
                   "taken over from %s, whose lease has run out; attempt %" PRIu32 " of %" PRIu32,
-                  c->device, ATTEMPT(c));
+                  c->device, WORDS_ATTEMPT(c));
         return;
     }
     words_say(c, LOG_NOTICE | MESSAGE_TAKEN_OVER,
               "taken over from %s, which stopped renewing %s ago; attempt %" PRIu32 " of %" PRIu32,
               c->device, units_say_duration(c->report->silent_ms, silent, sizeof silent),
-              ATTEMPT(c));
+              WORDS_ATTEMPT(c));
 }
 
 static void say_alone(const struct words_context *c)
@@ -131,113 +128,15 @@ static void say_alone(const struct words_context *c)
               c->turn);
 }
 
-/* Whether a turn that is not run here is left to other devices. */
-static bool is_shared_out(const struct words_context *c)
+bool words_is_shared_out(const struct words_context *c)
 {
-    return c->job->spec->scope == SCOPE_FLEET && c->job->spec->lock == LOCK_STORE;
+    return !job_is_by_hand(c->job) && c->job->spec->scope == SCOPE_FLEET &&
+           c->job->spec->lock == LOCK_STORE;
 }
 
-static const char *lock_word(const struct words_context *c)
+const char *words_lock(const struct words_context *c)
 {
     return c->job->spec->scope == SCOPE_DEVICE ? "seat" : "lock";
-}
-
-static void say_lost(const struct words_context *c)
-{
-    const struct lease *l = &c->job->lease;
-    char silent[UNITS_SIZE], free_at[WORDS_INSTANT_SIZE], then[96] = "it was the last attempt";
-    int64_t since = boot_between(l->confirmed, c->now);
-    struct wall expiry = wall_add(words_now(c), boot_between(c->now, l->expires));
-
-    if (l->attempt < c->job->spec->attempts)
-        text_format(then, sizeof then, "%s from %s on",
-                    is_shared_out(c) ? "another device may run it" : "it may run here again",
-                    words_instant(expiry, words_now(c), free_at, sizeof free_at));
-    words_say(c, LOG_ERR | MESSAGE_RUN_LOST,
-              "stopped after %s, because the %s could not be renewed for %s; %s", c->ran,
-              lock_word(c), units_say_duration(since, silent, sizeof silent), then);
-}
-
-static void say_overrun(const struct words_context *c)
-{
-    const struct timing *t = &c->job->spec->timing;
-    const char *since = "its worst_case is";
-    int64_t limit_ms = t->worst_case_ms;
-    char limit[UNITS_SIZE];
-
-    if (t->max_runtime_ms > 0 && c->report->ran_ms >= t->max_runtime_ms) {
-        since = "its max_runtime is";
-        limit_ms = t->max_runtime_ms;
-    } else if (t->max_runtime_ms > 0) {
-        since = "it reported no progress for";
-    }
-    words_say(c, LOG_ERR | MESSAGE_RUN_OVERRUN,
-              "overrun: stopped after %s, since %s %s; turn of %s, attempt %" PRIu32 " of %" PRIu32
-              "%s",
-              c->ran, since, units_say_duration(limit_ms, limit, sizeof limit), c->turn, ATTEMPT(c),
-              c->meanwhile);
-}
-
-static const int ends[OUTCOME_COUNT] = {
-    [OUTCOME_SUCCEEDED] = LOG_INFO | MESSAGE_RUN_DONE,
-    [OUTCOME_NOTHING] = LOG_INFO | MESSAGE_RUN_DONE,
-    [OUTCOME_FAILED] = LOG_WARNING | MESSAGE_RUN_FAILED,
-    [OUTCOME_REFUSED] = LOG_WARNING | MESSAGE_RUN_REFUSED,
-    [OUTCOME_DECLINED] = LOG_NOTICE | MESSAGE_RUN_DECLINED,
-    [OUTCOME_STOPPED] = LOG_INFO | MESSAGE_RUN_DONE,
-    [OUTCOME_CRASHED] = LOG_WARNING | MESSAGE_RUN_CRASHED,
-    [OUTCOME_OVERRUN] = LOG_ERR | MESSAGE_RUN_OVERRUN,
-    [OUTCOME_LOST] = LOG_WARNING | MESSAGE_RUN_LOST,
-    [OUTCOME_UNSTARTED] = LOG_WARNING | MESSAGE_RUN_UNSTARTED,
-    [OUTCOME_VANISHED] = LOG_WARNING, /* Redis's word, no run's */
-};
-
-/* "nothing" is the plugin's word for the log's "had nothing to do". */
-static const char *ended_words(enum outcome o)
-{
-    return o == OUTCOME_NOTHING ? "had nothing to do" : outcome_name(o);
-}
-
-static void say_ended(const struct words_context *c)
-{
-    enum outcome o = c->report->outcome;
-
-    /* A lease that the store calls another's was told already, with the holder; this one ran out of
-     * time. */
-    if (o == OUTCOME_LOST && c->job->lease.state != LEASE_GONE)
-        say_lost(c);
-    else if (o == OUTCOME_OVERRUN)
-        say_overrun(c);
-    else
-        words_say(c, ends[o], "%s %s %s%s%s, turn of %s, attempt %" PRIu32 " of %" PRIu32 "%s",
-                  ended_words(o), outcome_settles(o) ? "in" : "after", c->ran,
-                  c->text[0] && !outcome_settles(o) ? ": " : "", outcome_settles(o) ? "" : c->text,
-                  c->turn, ATTEMPT(c), c->meanwhile);
-}
-
-static void say_given_up(const struct words_context *c)
-{
-    char until[WORDS_INSTANT_SIZE];
-    struct wall next = schedule_next(&c->job->spec->schedule, c->job->turn);
-    bool mine = c->report->text != NULL;
-    char last[WORDS_FOREIGN_SIZE + 8] = "";
-    char tries[64] = "its only attempt (an earlier turn was given up)";
-    bool refused = mine && c->report->outcome == OUTCOME_REFUSED;
-
-    if (c->text[0])
-        text_format(last, sizeof last, "%s \"%s\"", refused ? ":" : ",", c->text);
-    if (c->job->lease.attempt >= c->job->spec->attempts)
-        text_format(tries, sizeof tries, "attempt %" PRIu32 " of %" PRIu32, ATTEMPT(c));
-    words_instant(next, words_now(c), until, sizeof until);
-    if (refused)
-        words_say(c, LOG_ERR | MESSAGE_GIVEN_UP,
-                  "given up until %s, since trying again cannot help%s", until, last);
-    else if (mine)
-        words_say(c, LOG_ERR | MESSAGE_GIVEN_UP, "given up until %s after %s; last: %s%s", until,
-                  tries, outcome_name(c->report->outcome), last);
-    else
-        words_say(c, LOG_ERR | MESSAGE_GIVEN_UP,
-                  "given up until %s, since its attempts are used up", until);
 }
 
 static void say_passed(const struct words_context *c)
@@ -276,7 +175,7 @@ static void say_spare(const struct words_context *c)
 static void say_taken(const struct words_context *c)
 {
     words_say(c, LOG_ERR | MESSAGE_LOCK_TAKEN,
-              "the %s is no longer this device's (now: %s); the run is stopped", lock_word(c),
+              "the %s is no longer this device's (now: %s); the run is stopped", words_lock(c),
               c->device[0] ? c->device
               : c->text[0] ? c->text
                            : "nobody's");
@@ -294,7 +193,7 @@ static void say_regained(const struct words_context *c)
 {
     words_say(c, LOG_WARNING | MESSAGE_LOCK_REGAINED,
               "its %s was gone from Redis, nobody had taken it, and it is taken back",
-              lock_word(c));
+              words_lock(c));
 }
 
 static void say_stuck(const struct words_context *c)
@@ -302,7 +201,7 @@ static void say_stuck(const struct words_context *c)
     words_say(c, LOG_ERR | MESSAGE_STUCK,
               "something that it started cannot be killed; its %s is left to expire, and it is not "
               "started here until that is gone",
-              lock_word(c));
+              words_lock(c));
 }
 
 static void say_unstuck(const struct words_context *c)
@@ -315,7 +214,7 @@ static void say_stillborn(const struct words_context *c)
     words_say(c, LOG_ERR | MESSAGE_RUN_UNSTARTED,
               "rota-guard could not be started: %s; the turn of %s is %s",
               strerror(-c->report->error), c->turn,
-              is_shared_out(c) ? "left to other devices" : "not run here");
+              words_is_shared_out(c) ? "left to other devices" : "not run here");
 }
 
 static void say_illegal(const struct words_context *c)
@@ -329,8 +228,8 @@ static words_sentence *const sentences[] = {
     [REPORT_STARTED] = say_started,
     [REPORT_TAKEOVER] = say_takeover,
     [REPORT_ALONE] = say_alone,
-    [REPORT_ENDED] = say_ended,
-    [REPORT_GIVEN_UP] = say_given_up,
+    [REPORT_ENDED] = words_end_ended,
+    [REPORT_GIVEN_UP] = words_end_given_up,
     [REPORT_PASSED] = say_passed,
     [REPORT_QUEUED] = say_queued,
     [REPORT_FIRST_SIGHT] = words_fleet_first_sight,
@@ -356,6 +255,15 @@ static words_sentence *const sentences[] = {
     [REPORT_ILLEGAL] = say_illegal,
 };
 
+static void say_which(struct words_context *c)
+{
+    if (job_is_by_hand(c->job))
+        text_format(c->which, sizeof c->which, "by hand at %s", c->turn);
+    else
+        text_format(c->which, sizeof c->which, "turn of %s, attempt %" PRIu32 " of %" PRIu32,
+                    c->turn, WORDS_ATTEMPT(c));
+}
+
 void words_report(const struct job *job, const struct report *r, struct boot now)
 {
     struct words_context c = { .job = job, .report = r, .now = now };
@@ -370,14 +278,8 @@ void words_report(const struct job *job, const struct report *r, struct boot now
                     r->meanwhile, r->meanwhile == 1 ? "" : "s");
     if (job_time(job)->known)
         words_instant(job->turn, words_now(&c), c.turn, sizeof c.turn);
+    say_which(&c);
     sentences[r->kind](&c);
-}
-
-const char *words_end_detail(const struct run_end *end)
-{
-    if (job_outcome(end) == OUTCOME_DECLINED && end->stop == RUN_STOPPED_ORDERED)
-        return "rotad stops, or is drained";
-    return end->detail;
 }
 
 void words_unapplied(const struct job *job, const char *sentence)

@@ -2,6 +2,7 @@
  * supervisor/words.h: every sentence about jobs that people read (SCREENS.md). */
 #ifndef ROTA_SUPERVISOR_WORDS_H
 #define ROTA_SUPERVISOR_WORDS_H
+#include "core/advice.h"
 #include "core/report.h"
 
 #define WORDS_INSTANT_SIZE 40
@@ -26,6 +27,8 @@ __attribute__((format(printf, 3, 4))) void words_about(const struct job *job, in
 void words_unapplied(const struct job *job, const char *sentence);
 /* So many processes went on when its run had ended by itself. */
 void words_outlived(const struct job *job, uint32_t processes);
+/* How long the job's runs take, against its worst_case. */
+void words_advice(const struct job *job, const struct advice *a);
 /* A line of the output or log() of the job's run, as the job's own. */
 void words_output(const struct job *job, int level, const char *text);
 /* In the same place: how many lines are missing there. */

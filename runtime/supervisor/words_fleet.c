@@ -17,7 +17,7 @@ void words_fleet_brake(const struct words_context *c)
 
     words_say(c, LOG_ERR | MESSAGE_BRAKE,
               "paused in the whole fleet after %" PRIu32
-              " failure%s in a row; rotad(8) says how it is resumed",
+              " failure%s in a row; mend it, then rotactl resume --fleet",
               failures, failures == 1 ? "" : "s");
 }
 
