@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "rotactl/options.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,15 +17,28 @@
 
 /* How long rotad may take for what needs no waiting. */
 #define AT_ONCE_MS 10000
+/* And where it asks Redis, up to twice: each within command_timeout and connect_timeout, which are
+ * 3 min together at most. */
+#define ASK_MS 370000
 
 #define CONTROL_PATH "/rota"
 #define CONTROL_INTERFACE "rota.Control1"
+#define CONTROL_ERRORS CONTROL_INTERFACE ".Error."
 
 /* --- what is said where it does not work --- */
 
+#define DIR_SIZE 256
+
+static char *show_dir(const struct call *c, char *buf)
+{
+    return text_escape(buf, DIR_SIZE, c->runtime_dir, strlen(c->runtime_dir));
+}
+
 static int say_no_answer(const struct call *c, const char *why)
 {
-    fprintf(stderr, "rotactl: rotad does not answer at %s/control: %s\n", c->runtime_dir, why);
+    char dir[DIR_SIZE];
+
+    fprintf(stderr, "rotactl: rotad does not answer at %s/control: %s\n", show_dir(c, dir), why);
     return STATUS_NO_ANSWER;
 }
 
@@ -38,7 +52,11 @@ static int say_not_let_in(void)
 
 static int say_not_running(const struct call *c)
 {
-    fprintf(stderr, "rotactl: no rotad runs with the runtime folder %s\n", c->runtime_dir);
+    char dir[DIR_SIZE];
+
+    fprintf(stderr, "rotactl: no rotad runs with the runtime folder %s%s\n", show_dir(c, dir),
+            strcmp(c->runtime_dir, OPTIONS_RUNTIME_DIR) == 0 ? "; systemctl status rotad says more"
+                                                             : "");
     return STATUS_NO_ANSWER;
 }
 
@@ -76,6 +94,13 @@ static int say_lost(const struct call *c, int rc)
     if (rc == -ETIMEDOUT)
         return say_no_answer(c, "nothing came within 10 s");
     return say_no_answer(c, strerror(-rc));
+}
+
+/* D-Bus has no others. */
+static int say_no_text(void)
+{
+    fputs("rotactl: one of these words is no text in UTF-8, and so it is no name here\n", stderr);
+    return EX_USAGE;
 }
 
 /* --- the connection --- */
@@ -143,26 +168,26 @@ static int start_bus(struct call *c, int fd)
     return rc < 0 ? rc : greet(c);
 }
 
-int call_open(const char *runtime_dir, struct call *ret_call)
+/* Connects, if it has not. 0, or an exit status, with one line on stderr. */
+static int open_call(struct call *c)
 {
-    struct call c = { .peer = -1, .runtime_dir = runtime_dir };
-    int fd = connect_to(runtime_dir), rc;
+    int fd, rc;
 
+    if (c->bus)
+        return 0;
+    fd = connect_to(c->runtime_dir);
     if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR)
-        return say_not_running(&c);
+        return say_not_running(c);
     if (fd == -EACCES)
         return say_not_let_in();
     if (fd < 0)
-        return say_no_answer(&c, fd == -EAGAIN ? "too many wait to be let in" : strerror(-fd));
-    c.peer = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    rc = start_bus(&c, fd);
+        return say_no_answer(c, fd == -EAGAIN ? "too many wait to be let in" : strerror(-fd));
+    c->peer = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    rc = start_bus(c, fd);
     if (rc < 0) {
-        look_at_greeting(&c);
-        rc = say_lost(&c, rc);
-        call_close(&c);
-        return rc;
+        look_at_greeting(c);
+        return say_lost(c, rc);
     }
-    *ret_call = c;
     return 0;
 }
 
@@ -179,6 +204,8 @@ static int say_error(const struct call *c, const sd_bus_error *error, int rc)
 {
     char shown[256];
 
+    if (rc == -EILSEQ)
+        return say_no_text();
     if (sd_bus_error_has_name(error, SD_BUS_ERROR_ACCESS_DENIED)) {
         fputs("rotactl: only root, rotad's own user and the group rota-admin may change what rotad "
               "does\n",
@@ -199,8 +226,10 @@ int call_wait(struct call *c, const char *method, int64_t limit_ms, sd_bus_messa
     uint64_t limit_us = limit_ms > INT64_MAX / 1000 ? UINT64_MAX : (uint64_t)limit_ms * 1000;
     sd_bus_error error = SD_BUS_ERROR_NULL;
     sd_bus_message *m = NULL;
-    int rc;
+    int rc = open_call(c);
 
+    if (rc != 0)
+        return rc;
     rc = sd_bus_message_new_method_call(c->bus, &m, NULL, CONTROL_PATH, CONTROL_INTERFACE, method);
     if (rc >= 0)
         rc = sd_bus_call(c->bus, m, limit_us, &error, ret_reply);
@@ -209,6 +238,140 @@ int call_wait(struct call *c, const char *method, int64_t limit_ms, sd_bus_messa
         rc = say_error(c, &error, rc);
     else if (rc > 0)
         rc = 0;
+    sd_bus_error_free(&error);
+    return rc;
+}
+
+struct question {
+    const char *method, *types;
+    va_list *args; /* of those types */
+    uint64_t limit_us;
+};
+
+/* What sd_bus_call() returns; -EILSEQ where an argument is no UTF-8. */
+static int call_with(struct call *c, const struct question *q, sd_bus_error *error,
+                     sd_bus_message **ret_reply)
+{
+    sd_bus_message *m = NULL;
+    int rc = sd_bus_message_new_method_call(c->bus, &m, NULL, CONTROL_PATH, CONTROL_INTERFACE,
+                                            q->method);
+
+    if (rc >= 0) {
+        rc = sd_bus_message_appendv(m, q->types, *q->args);
+        if (rc == -EINVAL) /* it says no more; the types are ours, and right */
+            rc = -EILSEQ;
+    }
+    if (rc >= 0)
+        rc = sd_bus_call(c->bus, m, q->limit_us, error, ret_reply);
+    sd_bus_message_unref(m);
+    return rc;
+}
+
+int call_find(struct call *c, sd_bus_message **ret_reply, const char *method, const char *types,
+              ...)
+{
+    sd_bus_error error = SD_BUS_ERROR_NULL;
+    va_list args;
+    int rc = open_call(c);
+
+    if (rc != 0)
+        return rc;
+    va_start(args, types);
+    rc = call_with(c, &(struct question){ method, types, &args, (uint64_t)AT_ONCE_MS * 1000 },
+                   &error, ret_reply);
+    va_end(args);
+    if (rc == -ENOENT)
+        ; /* the caller knows what to say */
+    else if (rc < 0)
+        rc = say_error(c, &error, rc);
+    else
+        rc = 0;
+    sd_bus_error_free(&error);
+    return rc;
+}
+
+int call_about(struct call *c, const char *method, const char *text, sd_bus_message **ret_reply)
+{
+    return call_find(c, ret_reply, method, "s", text);
+}
+
+/* rotad's own words: Redis cannot be asked, or not that. */
+static int say_refused(const struct call *c, const sd_bus_error *error, int rc)
+{
+    char shown[512];
+
+    if (!error->name || !error->message ||
+        strncmp(error->name, CONTROL_ERRORS, strlen(CONTROL_ERRORS)) != 0)
+        return rc == -ETIMEDOUT ? say_no_answer(c, "nothing came within 6 min")
+                                : say_error(c, error, rc);
+    fprintf(stderr, "rotactl: %s\n",
+            text_escape(shown, sizeof shown, error->message, strlen(error->message)));
+    return strcmp(error->name, CONTROL_ERRORS "Words") == 0 ? EX_USAGE : STATUS_LOOK;
+}
+
+static int ask(struct call *c, const struct question *q, sd_bus_message **ret_reply)
+{
+    sd_bus_error error = SD_BUS_ERROR_NULL;
+    int rc = open_call(c);
+
+    if (rc != 0)
+        return rc;
+    rc = call_with(c, q, &error, ret_reply);
+    rc = rc < 0 ? say_refused(c, &error, rc) : 0;
+    sd_bus_error_free(&error);
+    return rc;
+}
+
+int call_ask(struct call *c, sd_bus_message **ret_reply, const char *method, const char *types, ...)
+{
+    va_list args;
+    int rc;
+
+    va_start(args, types);
+    rc = ask(c, &(struct question){ method, types, &args, (uint64_t)ASK_MS * 1000 }, ret_reply);
+    va_end(args);
+    return rc;
+}
+
+int call_long(struct call *c, sd_bus_message **ret_reply, const char *method, const char *types,
+              ...)
+{
+    va_list args;
+    int rc;
+
+    va_start(args, types);
+    rc = ask(c, &(struct question){ method, types, &args, UINT64_MAX }, ret_reply);
+    va_end(args);
+    return rc;
+}
+
+/* Behind what rotad says before each such reason. */
+static void copy_reason(const char *message, char ret_why[CALL_WHY_SIZE])
+{
+    const char *reason = strstr(message, ": ");
+
+    text_copy(ret_why, CALL_WHY_SIZE, reason ? reason + 2 : message);
+}
+
+int call_try(struct call *c, sd_bus_message **ret_reply, char ret_why[CALL_WHY_SIZE],
+             const char *method, const char *types, ...)
+{
+    sd_bus_error error = SD_BUS_ERROR_NULL;
+    va_list args;
+    int rc = open_call(c);
+
+    if (rc != 0)
+        return rc;
+    va_start(args, types);
+    rc = call_with(c, &(struct question){ method, types, &args, (uint64_t)ASK_MS * 1000 }, &error,
+                   ret_reply);
+    va_end(args);
+    if (rc < 0 && error.message && sd_bus_error_has_name(&error, CONTROL_ERRORS "Redis")) {
+        copy_reason(error.message, ret_why);
+        rc = -ENODATA;
+    } else {
+        rc = rc < 0 ? say_refused(c, &error, rc) : 0;
+    }
     sd_bus_error_free(&error);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "rotactl/commands.h"
 #include "rotactl/output.h"
+#include "rotactl/word.h"
 #include <errno.h>
 
 /* Where nothing runs, rotad's answer takes no longer. Never 0: for sd-bus that is 25 s. */
@@ -79,11 +80,14 @@ static int hand_over(struct call *c)
 
 int command_drain(struct call *c, const struct request *r)
 {
-    int64_t asked = r->has_timeout ? r->timeout_ms : CALL_NO_LIMIT;
-    int64_t limit = asked < ANSWER_MS ? ANSWER_MS : asked;
-    int64_t silence = limit < SILENCE_MS ? limit : SILENCE_MS;
-    int rc = drain(c, "Drain", silence);
+    int64_t asked = CALL_NO_LIMIT, limit, silence;
+    int rc = word_time(r, OPTION_TIMEOUT, &asked);
 
+    if (rc != 0)
+        return rc;
+    limit = asked < ANSWER_MS ? ANSWER_MS : asked;
+    silence = limit < SILENCE_MS ? limit : SILENCE_MS;
+    rc = drain(c, "Drain", silence);
     if (rc == -ETIMEDOUT && limit > silence) {
         rc = say_what_runs(c, "waiting: ");
         if (rc == 0)

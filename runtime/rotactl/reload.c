@@ -25,12 +25,11 @@ static int print(sd_bus_message *m)
     return rc < 0 ? rc : good;
 }
 
-int command_reload(struct call *c, const struct request *r)
+static int ask(struct call *c, const char *method, bool *ret_good)
 {
     sd_bus_message *reply = NULL;
-    int good, rc = call_wait(c, "Reload", RELOAD_LIMIT_MS, &reply);
+    int good = 0, rc = call_wait(c, method, RELOAD_LIMIT_MS, &reply);
 
-    (void)r;
     if (rc == 0) {
         good = print(reply);
         rc = good < 0 ? call_say_odd(c) : good ? 0 : EX_CONFIG;
@@ -41,5 +40,25 @@ int command_reload(struct call *c, const struct request *r)
         rc = STATUS_NO_ANSWER;
     }
     sd_bus_message_unref(reply);
+    *ret_good = good > 0;
+    return rc;
+}
+
+int command_reload(struct call *c, const struct request *r)
+{
+    bool good;
+
+    (void)r;
+    return ask(c, "Reload", &good);
+}
+
+int command_check(struct call *c, const struct request *r)
+{
+    bool good;
+    int rc = ask(c, "Check", &good);
+
+    (void)r;
+    if (good)
+        puts("a reload would take it");
     return rc;
 }

@@ -1,119 +1,146 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/cleanup.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "rotactl/call.h"
+#include "rotactl/columns.h"
 #include "rotactl/commands.h"
+#include "rotactl/fleet_pages.h"
 #include "rotactl/output.h"
+#include "rotactl/status_view.h"
+#include "rotactl/watch.h"
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
+#include <time.h>
 
-struct job {
-    const char *name, *state, *why;
-};
+/* --- what rotad says --- */
 
-/* What rotad calls a state (core/job.h there), and what people do. */
-static const char *state_word(const char *state)
+static int read_job(sd_bus_message *m, struct status *s)
 {
-    static const struct {
-        const char *state, *word;
-    } words[] = {
-        { "INVALID", "invalid" },   { "DISABLED", "disabled" }, { "ELSEWHERE", "elsewhere" },
-        { "OFF", "off" },           { "NO_CLOCK", "no clock" }, { "WAITING", "ready" },
-        { "NO_SLOT", "due" },       { "ASKING", "asking" },     { "WATCHING", "watching" },
-        { "STARTING", "starting" }, { "RUNNING", "running" },   { "STOPPING", "stopping" },
-        { "CLOSING", "ending" },    { "STUCK", "stuck" },
-    };
+    struct status_job job = { 0 };
+    void *jobs = s->jobs;
+    int rc = sd_bus_message_enter_container(m, 'r', "sa{sv}");
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(words[i].state, state) == 0)
-            return words[i].word;
-    return state; /* a newer rotad's */
-}
-
-/* 1: a job; 0: there is none any more; negative errno. */
-static int read_job(sd_bus_message *m, struct job *ret_job)
-{
-    struct job job;
-    int rc = sd_bus_message_read(m, "(sss)", &job.name, &job.state, &job.why);
-
-    if (rc > 0)
-        *ret_job = job;
-    return rc;
-}
-
-static void print_job(const struct job *job)
-{
-    char name[256];
-
-    printf("  %-20s ", text_escape(name, sizeof name, job->name, strlen(job->name)));
-    output_text(stdout, state_word(job->state));
-    if (job->why[0]) {
-        fputs(": ", stdout);
-        output_text(stdout, job->why);
-    }
-    putchar('\n');
-}
-
-static void print_job_json(const struct job *job, bool first)
-{
-    fputs(first ? "\n    {\"job\": " : ",\n    {\"job\": ", stdout);
-    output_json(stdout, job->name);
-    fputs(", \"state\": ", stdout);
-    output_json(stdout, state_word(job->state));
-    if (job->why[0]) {
-        fputs(", \"why\": ", stdout);
-        output_json(stdout, job->why);
-    }
-    putchar('}');
-}
-
-static int print_text(sd_bus_message *m, const char *device, const char *status)
-{
-    struct job job;
-    int rc;
-
-    output_text(stdout, device);
-    fputs(": ", stdout);
-    output_text(stdout, status);
-    putchar('\n');
-    while ((rc = read_job(m, &job)) > 0)
-        print_job(&job);
-    return rc;
-}
-
-static int print_json(sd_bus_message *m, const char *device, const char *status)
-{
-    struct job job;
-    bool first = true;
-    int rc;
-
-    fputs("{\n  \"device\": ", stdout);
-    output_json(stdout, device);
-    fputs(",\n  \"status\": ", stdout);
-    output_json(stdout, status);
-    fputs(",\n  \"jobs\": [", stdout);
-    for (; (rc = read_job(m, &job)) > 0; first = false)
-        print_job_json(&job, first);
-    puts(first ? "]\n}" : "\n  ]\n}");
-    return rc;
-}
-
-static int print(sd_bus_message *m, bool json)
-{
-    const char *device, *status;
-    int rc = sd_bus_message_read(m, "ss", &device, &status);
-
+    if (rc <= 0)
+        return rc;
+    rc = sd_bus_message_read_basic(m, 's', &job.name);
     if (rc >= 0)
-        rc = sd_bus_message_enter_container(m, 'a', "(sss)");
+        rc = facts_read(m, status_job_facts, status_job_facts_count, &job);
+    if (rc >= 0)
+        rc = sd_bus_message_exit_container(m);
     if (rc < 0)
         return rc;
-    return json ? print_json(m, device, status) : print_text(m, device, status);
+    rc = kept_grow(&jobs, s->job_count, sizeof *s->jobs);
+    s->jobs = jobs;
+    if (rc < 0)
+        return rc;
+    s->jobs[s->job_count++] = job;
+    return 1;
+}
+
+/* s->jobs is the caller's to free, also where this fails. */
+static int read_status(sd_bus_message *m, struct status *s)
+{
+    struct timespec t;
+    int rc = sd_bus_message_read(m, "ss", &s->device, &s->line);
+
+    if (rc >= 0)
+        rc = facts_read(m, status_facts, status_facts_count, &s->rotad);
+    if (rc >= 0)
+        rc = sd_bus_message_enter_container(m, 'a', "(sa{sv})");
+    while (rc >= 0 && (rc = read_job(m, s)) > 0)
+        ;
+    clock_gettime(CLOCK_REALTIME, &t);
+    s->now_ms = (int64_t)t.tv_sec * SECOND_MS + t.tv_nsec / 1000000;
+    if (rc >= 0 && s->rotad.now != FACT_NONE)
+        s->now_ms = s->rotad.now;
+    return rc;
+}
+
+/* --- how it is shown --- */
+
+static int print(FILE *out, const struct request *r, const struct status *s)
+{
+    struct screen screen = screen_of(r);
+
+    if (options_has(r, OPTION_JSON))
+        status_print_json(out, s);
+    else if (options_has(r, OPTION_CHECK))
+        status_print_check(out, s);
+    else
+        return status_print(out, &screen, s, r->values[OPTION_OUTPUT]);
+    return 0;
+}
+
+/* As a text from memory: a picture is drawn at once, and nothing half. */
+static int print_whole(const struct request *r, const struct status *s)
+{
+    const struct screen screen = screen_of(r);
+    CLEANUP_FREE char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int rc = out ? print(out, r, s) : -ENOMEM;
+
+    if (out && fclose(out) != 0)
+        rc = -ENOMEM;
+    if (rc < 0)
+        return rc;
+    if (options_has(r, OPTION_WATCH))
+        screen_draw(stdout, &screen, text);
+    else
+        fputs(text, stdout);
+    return fflush(stdout) == 0 ? 0 : -errno;
+}
+
+/* --- the command --- */
+
+struct asked {
+    struct call *call;
+    const struct request *request;
+};
+
+/* An exit status. */
+static int show_once(void *context)
+{
+    const struct asked *a = context;
+    struct status s = { 0 };
+    sd_bus_message *reply = NULL;
+    int rc = call_now(a->call, "Status", &reply);
+
+    if (rc != 0)
+        return rc;
+    rc = read_status(reply, &s);
+    if (rc >= 0)
+        rc = print_whole(a->request, &s);
+    if (rc == -ENOMEM) {
+        rc = output_say_no_memory();
+    } else if (rc == -EBADMSG || rc == -ENXIO) {
+        rc = call_say_odd(a->call);
+    } else {
+        /* What cannot be written is said at the end. */
+        rc = status_needs_look(&s) ? STATUS_LOOK : 0;
+    }
+    free(s.jobs);
+    sd_bus_message_unref(reply);
+    return rc;
 }
 
 int command_status(struct call *c, const struct request *r)
 {
-    sd_bus_message *reply = NULL;
-    int rc = call_now(c, "Status", &reply);
+    struct asked a = { c, r };
+    int rc = columns_check(r->values[OPTION_OUTPUT]);
 
-    if (rc == 0 && print(reply, r->json) < 0)
-        rc = call_say_odd(c);
-    sd_bus_message_unref(reply);
-    return rc;
+    if (rc == 0)
+        rc = options_check_apart(r,
+                                 OPTION(OPTION_JSON) | OPTION(OPTION_CHECK) | OPTION(OPTION_WATCH));
+    if (rc == 0)
+        rc = options_check_apart(r, OPTION(OPTION_JSON) | OPTION(OPTION_CHECK) |
+                                        OPTION(OPTION_OUTPUT));
+    if (rc != 0)
+        return rc;
+    if (options_has(r, OPTION_CHECK))
+        output_all_on_stdout();
+    return options_has(r, OPTION_WATCH) ? watch(show_once, &a) : show_once(&a);
 }

@@ -41,6 +41,24 @@ static void test_json(void **state)
           "\xc2\x9b"
           "2J",
           "\"\\u009b2J\"");
+    check(output_json, "\xe2\x80\xaegnp\xd8\x9c \xef\xbb\xbf\xe2\x81\xa9",
+          "\"\\u202egnp\\u061c \\ufeff\\u2069\"");
+    /* Neighbours of these, and what is cut off. */
+    check(output_json, "\xe2\x80\x93\xef\xbb\xbe\xd8\x9b\xc2\xa0",
+          "\"\xe2\x80\x93\xef\xbb\xbe\xd8\x9b\xc2\xa0\"");
+    /* What is no UTF-8, as of a file: an 8-bit terminal takes the first for an escape. */
+    check(output_json,
+          "\x9b"
+          "2J \xc2+ \xe2\x80 \xc0\x80 \xed\xa0\x80 \xf0\x9f\x98",
+          "\"\357\277\2752J \357\277\275+ \357\277\275\357\277\275 \357\277\275\357\277\275 "
+          "\357\277\275\357\277\275\357\277\275 "
+          "\357\277\275\357\277\275\357\277\275\"");
+}
+
+static void test_monitor(void **state)
+{
+    (void)state;
+    check(output_monitor, "2 jobs|x=1\x1b|", "2 jobs/x=1\\x1b/");
 }
 
 static void test_long_text(void **state)
@@ -64,6 +82,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_monitor),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_long_text),
     };

@@ -127,10 +127,12 @@ static void reply(struct bench *b, struct store_reply r)
 
 void bench_grant(struct bench *b, uint32_t attempt)
 {
+    struct wall turn = b->fake.request.turn;
+
     reply(b, (struct store_reply){ .acquire = { .answer = ACQUIRE_GRANTED,
                                                 .attempt = attempt,
                                                 .fence = 40 + attempt,
-                                                .turn = b->fake.request.turn } });
+                                                .turn = turn.ms ? turn : bench_server(b) } });
 }
 
 void bench_held(struct bench *b, int64_t left_ms, const char *holder, uint32_t watch)

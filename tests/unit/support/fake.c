@@ -86,6 +86,16 @@ static void stop(void *context, struct job *job, enum stop_reason reason)
     f->stop_reason = reason;
 }
 
+static bool is_paused(void *context, const struct job *job, struct wall turn)
+{
+    struct fake *f = context;
+
+    (void)job;
+    if (f->paused && turn.ms > 0)
+        f->passed = turn;
+    return f->paused;
+}
+
 static void report(void *context, struct job *job, const struct report *r)
 {
     struct fake *f = context;
@@ -104,6 +114,10 @@ static void report(void *context, struct job *job, const struct report *r)
         f->moved_ms = r->moved_ms;
     if (r->kind == REPORT_ENDED)
         f->meanwhile = r->meanwhile;
+    if (r->kind == REPORT_BY_HAND)
+        f->by_hand = r->answer ? (int)r->answer->acquire.answer : -1;
+    if (r->kind == REPORT_RENEWED || r->kind == REPORT_REGAINED)
+        f->left_ms = r->left_ms;
 }
 
 void fake_init(struct fake *f, const char *device, uint32_t slots, struct unit_random random)
@@ -116,6 +130,7 @@ void fake_init(struct fake *f, const char *device, uint32_t slots, struct unit_r
                   .start = start,
                   .extend = extend,
                   .stop = stop,
+                  .paused = is_paused,
                   .keep = keep,
                   .report = report },
         .random = random,

@@ -17,8 +17,10 @@ struct fake {
     struct core_port port;
     struct fleet fleet;
     struct unit_random random;
-    bool no_random; /* all random bytes are 0: nothing is delayed by chance */
-    bool no_memory; /* no text is kept */
+    bool no_random;     /* all random bytes are 0: nothing is delayed by chance */
+    bool no_memory;     /* no text is kept */
+    bool paused;        /* jobs are, on this device ... */
+    struct wall passed; /* ... and this is the newest turn that was said to pass by it */
 
     struct store_call *queued[FAKE_CALLS_MAX];
     size_t queued_count;
@@ -39,6 +41,8 @@ struct fake {
     int64_t silent_ms, moved_ms;             /* of the last REPORT_TAKEOVER, REPORT_CLOCK_JUMP */
     bool asked, waited;                      /* of the last REPORT_TOO_LATE */
     int64_t meanwhile;                       /* of the last REPORT_ENDED */
+    int64_t left_ms;                         /* of the last REPORT_RENEWED or REPORT_REGAINED */
+    int by_hand; /* of the last REPORT_BY_HAND: enum acquire_answer; -1: no answer */
 };
 
 /* `device` is kept. */
