@@ -58,7 +58,7 @@ void served_brake(struct sim *s, const struct served *v, bool first)
         v->whole->fails = 0;
     else if (!failed && !seated && v->whole->fails > 0)
         v->whole->fails--;
-    if (!first || !seated || !failed)
+    if (!first || !seated || !failed || v->before->record.manual) /* of turns in a row (rule 15) */
         return;
     v->whole->fails++;
     if (q->job->stop_after_failures > 0 && v->whole->fails >= q->job->stop_after_failures &&

@@ -31,6 +31,15 @@ static void check_fence(struct sim *s, const struct served *v)
     v->ledger->fence = fence;
 }
 
+/* By hand it is: who outlived the data may run it still, until it hears of that. */
+static void note_unknown(struct sim *s, const struct served *v)
+{
+    int64_t until = s->now_ms + v->f->request.ttl_ms + v->f->request.ttl_ms / 50;
+
+    if (v->before->record.state == MEMORY_NONE && until > s->overlap_free_ms)
+        s->overlap_free_ms = until;
+}
+
 /* A job without a record is never granted at once, nor any turn within a lease of its first sight,
  * nor one that was old then. */
 static void check_surprise(struct sim *s, const struct served *v)
@@ -38,6 +47,10 @@ static void check_surprise(struct sim *s, const struct served *v)
     const struct job_spec *spec = v->f->request.job;
     int64_t turn = v->f->reply.acquire.turn.ms, seen = v->ledger->seen_ms;
 
+    if (served_by_hand(v)) { /* it is none to who asks for it */
+        note_unknown(s, v);
+        return;
+    }
     if (v->before->record.state == MEMORY_NONE)
         check_breach(s, "%s: turn %lld is granted without any record", served_name(v),
                      (long long)turn);
@@ -118,7 +131,7 @@ static void check_person(struct sim *s, const struct served *v)
 {
     int64_t turn = v->f->reply.acquire.turn.ms;
 
-    if (!served_is_new(v))
+    if (!served_is_new(v) || v->f->request.next.ms == STORE_NEXT_FORCED)
         return;
     if (v->now.ms <= v->whole->held_until_ms)
         check_breach(s, "%s: turn %lld is granted, and the job is paused", served_name(v),
@@ -253,17 +266,6 @@ static void check_renewed(struct sim *s, const struct served *v)
                      v->ledger->attempt);
 }
 
-/* The same answer, and nothing twice (rule 4). */
-static void check_repeat(struct sim *s, const struct served *v)
-{
-    const struct memory_claim *a = &v->before->record, *b = &v->after->record;
-
-    if (a->retry.ms != b->retry.ms || a->streak != b->streak || a->attempt != b->attempt ||
-        a->held != b->held)
-        check_breach(s, "%s: the end of %s is told again, and counted twice", served_name(v),
-                     v->f->token);
-}
-
 /* The store's own word for how long a run may live. A holder that outlived the data makes the job
  * known again. */
 static void note_renewed(struct sim *s, const struct served *v)
@@ -285,44 +287,6 @@ static void note_renewed(struct sim *s, const struct served *v)
         t->until_ms += s->now_ms - t->died_ms;
         t->died_ms = s->now_ms;
     }
-}
-
-static void check_finished(struct sim *s, const struct served *v)
-{
-    const struct store_request *q = &v->f->request;
-    bool mine = strcmp(v->before->record.token, v->f->token) == 0;
-    bool first = mine && !v->before->record.ended, repeat = mine && !first;
-    bool covers = !repeat && q->covers.ms <= v->now.ms && q->covers.ms > q->turn.ms;
-    int64_t done = covers ? q->covers.ms : q->turn.ms;
-
-    if (outcome_settles(q->outcome)) {
-        if (done > v->ledger->done) {
-            s->tally.successes++;
-            check_settled(v->check, q->job->attempts);
-            v->ledger->done = done;
-        }
-        if (v->after->record.done.ms < done)
-            check_breach(s, "%s: the success of turn %lld is not recorded", served_name(v),
-                         (long long)done);
-    }
-    s->tally.declined += first && q->outcome == OUTCOME_DECLINED;
-    s->tally.unstarted += first && q->outcome == OUTCOME_UNSTARTED;
-    s->tally.failures += first && outcome_retries(q->outcome);
-    if (q->outcome == OUTCOME_SUCCEEDED && q->job->version > v->whole->version)
-        v->whole->version = q->job->version;
-    served_brake(s, v, first);
-    if (repeat)
-        check_repeat(s, v);
-    if (first && outcome_retries(q->outcome)) {
-        v->ledger->retry_turn = q->turn.ms;
-        v->ledger->retry_ms = v->now.ms + q->job->retry_delay_ms;
-    }
-    if (first && v->f->reply.finish.gave_up)
-        v->check->unsure = true; /* the next has one try, whatever was started */
-    if (first && q->outcome == OUTCOME_REFUSED)
-        check_refused(v->check, q->turn.ms);
-    if (first && q->outcome == OUTCOME_DECLINED && q->job->attempts > 1)
-        check_given_back(v->check, q->turn.ms);
 }
 
 static bool keeps_lock(const struct store_request *q)
@@ -390,7 +354,7 @@ void check_served(struct sim *s, const struct flight *f, unsigned record, const 
     if (f->request.verb == STORE_ACQUIRE)
         check_acquired(s, &v);
     else if (f->request.verb == STORE_FINISH)
-        check_finished(s, &v);
+        served_finish(s, &v);
     else
         check_renewed(s, &v);
     note_renewed(s, &v);

@@ -91,7 +91,7 @@ static void expect_takeover(struct sim *s, const struct run *r)
     t->turn = 0;
     t->taker = NULL;
     /* Who hears that a job has two locks stands aside, also while it watches. */
-    if (spec->scope == SCOPE_DEVICE || r->local || is_shared(s, r->record) ||
+    if (spec->scope == SCOPE_DEVICE || r->local || r->by_hand || is_shared(s, r->record) ||
         is_paused(s, r->record) || job_of(s, r->record)->rollout == ROLLOUT_LOCK)
         return;
     t->watcher = watcher_of(s, r);

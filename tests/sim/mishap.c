@@ -292,6 +292,11 @@ static void pause_all(struct sim *s, struct chance *c)
     device_stop_guards(d, until);
 }
 
+static void hand(struct sim *s, struct chance *c)
+{
+    person_act(s, chance_of(c, 3000) ? busy_device(s, c) : any_device(s, c), c);
+}
+
 static mishap_act *const acts[MISHAP_COUNT] = {
     [MISHAP_RESTART] = restart,
     [MISHAP_EMPTY] = empty,
@@ -314,6 +319,7 @@ static mishap_act *const acts[MISHAP_COUNT] = {
     [MISHAP_GUARD_KILL] = kill_guard,
     [MISHAP_WORKER_KILL] = kill_worker,
     [MISHAP_PAUSE_ALL] = pause_all,
+    [MISHAP_HAND] = hand,
 };
 
 static void schedule(struct sim *s, struct mishap_stream *m)

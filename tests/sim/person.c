@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Who operates the fleet: pauses a job now and then, and resumes what is paused. */
+ * Who operates the fleet: pauses a job now and then, resumes what is paused, and runs and stops
+ * jobs of a device by hand. */
 #include "base/units.h"
 #include "sim.h"
 
@@ -62,6 +63,39 @@ void person_pause(struct sim *s, struct chance *c)
     l->held_until_ms = q.pause.for_ms > 0 ? server_time(s).ms + q.pause.for_ms : INT64_MAX;
     if (q.pause.for_ms == 0 || chance_of(c, 3000))
         person_call(s, record);
+}
+
+static enum lease_way draw_way(struct chance *c)
+{
+    static const enum lease_way ways[] = { LEASE_BY_HAND, LEASE_BY_HAND, LEASE_BY_FORCE,
+                                           LEASE_BY_SCHEDULE };
+
+    return ways[chance_in(c, 0, sizeof ways / sizeof ways[0] - 1)];
+}
+
+static void run_by_hand(struct device *d, struct job *j, struct chance *c)
+{
+    struct boot now = device_boot(d);
+    struct job_order order = { .way = draw_way(c), .until = boot_add(now, 10 * SECOND_MS) };
+    enum job_obstacle obstacle = job_run_by_hand(j, now, &order);
+
+    trace_say(d->sim, d, "%s is to be run by hand, way %d: %d", j->spec->name, order.way, obstacle);
+    if (order.way == LEASE_BY_SCHEDULE)
+        d->asked_ms = d->sim->now_ms;
+    d->sim->tally.by_hand += obstacle == JOB_NO_OBSTACLE;
+}
+
+void person_act(struct sim *s, struct device *d, struct chance *c)
+{
+    struct job *j = d->jobs ? &d->jobs[chance_in(c, 0, s->plan.jobs - 1)] : NULL;
+
+    if (!j || !d->powered || d->frozen || d->supervisor != SUPERVISOR_UP)
+        return;
+    if (chance_of(c, 7000))
+        run_by_hand(d, j, c);
+    else if (job_stop_run(j, device_boot(d), chance_of(c, 5000) ? STOP_FOR_GOOD : STOP_FOR_OTHERS))
+        trace_say(s, d, "the run of %s is stopped", j->spec->name);
+    device_settle(d);
 }
 
 void person_init(struct sim *s)

@@ -9,6 +9,8 @@
 #define DEVICE_MS (INT64_C(400) * HOUR_MS)
 /* Of a job without a lock, which each of them runs. */
 #define FREE_DEVICES_MAX 30
+/* Seeds with an operator who runs jobs by hand. */
+#define HANDS_OF_10000 3000
 /* How often one kind of mishap happens where it does. */
 #define GAP_LEAST_MS (30 * SECOND_MS)
 #define GAP_MOST_MS (20 * MINUTE_MS)
@@ -250,17 +252,26 @@ bool plan_has_seats(const struct plan *p, unsigned record)
 /* Each seed has some kinds, so that what one hides another seed shows. */
 static void make_mishaps(struct plan *p, struct chance *c)
 {
-    for (unsigned i = 0; i < MISHAP_COUNT; i++)
+    for (unsigned i = 0; i < MISHAP_HAND; i++)
         if (chance_of(c, 2500))
             p->gap_ms[i] = chance_in(c, GAP_LEAST_MS, GAP_MOST_MS);
     /* Of one device among many it takes more to matter. */
-    for (unsigned i = MISHAP_CRASH; i < MISHAP_COUNT; i++)
+    for (unsigned i = MISHAP_CRASH; i < MISHAP_HAND; i++)
         if (i != MISHAP_STORM && p->devices > 100)
             p->gap_ms[i] = p->gap_ms[i] / 8;
     p->lost = chance_of(c, 5000) ? (unsigned)chance_in(c, 10, 500) : 0;
     p->slow = chance_of(c, 3000) ? (unsigned)chance_in(c, 10, 300) : 0;
     p->bad_ends = chance_of(c, 7000) ? (unsigned)chance_in(c, 100, 6000) : 0;
     p->stillborn = chance_of(c, 2000) ? (unsigned)chance_in(c, 10, 500) : 0;
+}
+
+/* Drawn apart, so that all else of a seed is as it was without them. */
+static void make_hands(struct plan *p, uint64_t seed)
+{
+    struct chance c = chance_stream(seed, 9000);
+
+    if (chance_of(&c, HANDS_OF_10000))
+        p->gap_ms[MISHAP_HAND] = chance_in(&c, GAP_LEAST_MS, GAP_MOST_MS) / 4;
 }
 
 void plan_make(struct plan *p, uint64_t seed)
@@ -282,6 +293,7 @@ void plan_make(struct plan *p, uint64_t seed)
     p->hello = chance_of(&c, 6000);
     make_jobs(p, &c);
     make_mishaps(p, &c);
+    make_hands(p, seed);
     p->rate_ppm = p->gap_ms[MISHAP_GUARD_PAUSE] || p->gap_ms[MISHAP_PAUSE_ALL] ? RATE_GUARD_PPM
                                                                                : RATE_MOST_PPM;
     p->rate_ppm = chance_in(&c, 0, p->rate_ppm);

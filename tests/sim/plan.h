@@ -33,7 +33,8 @@
     X(GUARD_PAUSE, "guard-pause", "a device's guards stand still")                                 \
     X(GUARD_KILL, "guard-kill", "a guard is killed")                                               \
     X(WORKER_KILL, "worker-kill", "a worker is killed")                                            \
-    X(PAUSE_ALL, "pause-all", "supervisor, guards and workers of a device stand still")
+    X(PAUSE_ALL, "pause-all", "supervisor, guards and workers of a device stand still")            \
+    X(HAND, "hand", "an operator runs a job of a device by hand, or stops its run")
 
 #define MISHAP_ENUM(name, word, text) MISHAP_##name,
 enum mishap { MISHAPS(MISHAP_ENUM) MISHAP_COUNT };

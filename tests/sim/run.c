@@ -92,6 +92,7 @@ void run_begin(struct device *d, struct job *job)
     r->record = plan_record(&s->plan, r->index, d->config);
     r->server = d->answering->server;
     r->local = d->answering->local;
+    r->by_hand = job_is_by_hand(job);
     r->granted_ms = s->now_ms;
     r->fence = job->lease.fence;
     r->lease_until_ms = d->answering->lease_until_ms;

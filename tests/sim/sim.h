@@ -143,7 +143,8 @@ struct run {
     int64_t granted_ms;     /* true time */
     int64_t lease_until_ms; /* by the server's clock, as confirmed there */
     struct boot first_instruction, returns, overrun, dies, emptied, deadline;
-    bool local; /* granted by the device's own store */
+    bool local;   /* granted by the device's own store */
+    bool by_hand; /* of no turn of the schedule */
     bool alive, started, left, excused;
     bool reboots; /* its device, and does not return */
     bool ended;   /* `end` waits for the supervisor */
@@ -170,6 +171,7 @@ struct device {
     unsigned life;         /* counts its supervisors */
     bool saw_step;         /* its clock was known when the server's was set last */
     int64_t heard_ms;      /* it heard the server's time last */
+    int64_t asked_ms;      /* for an open turn, by an operator */
     int64_t stepped_by_ms; /* by so much the server's clock was set since */
     /* QUEUE_NEVER: nothing is to come */
     int64_t power_at, thaw_at, supervisor_at, guards_at, leave_by;
@@ -278,6 +280,8 @@ void copy_take(struct sim *s, struct store_copy *to, const struct store_copy *fr
 void person_init(struct sim *s);
 /* Pauses some job. */
 void person_pause(struct sim *s, struct chance *c);
+/* Runs one of the device's jobs by hand, or stops its run. */
+void person_act(struct sim *s, struct device *d, struct chance *c);
 /* Somebody will resume the job, sooner or later. */
 void person_call(struct sim *s, unsigned record);
 

@@ -28,6 +28,7 @@
     X(resumed, "jobs that were resumed")                                                           \
     X(alone, "runs without the store")                                                             \
     X(extended, "runs beyond their worst case, by progress")                                       \
+    X(by_hand, "runs that were asked for by hand")                                                 \
     X(mixed, "devices that saw the other configuration")                                           \
     X(mismatches, "devices that saw the other scope")                                              \
     X(apart, "devices that saw the other lock")                                                    \
