@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * write_manual FILE: rotad.conf(5), from the table of keys that rotad itself reads by. Runs while
- * rota is built; not installed. */
+ * write_manual FILE: rotad.conf(5) for scdoc, from the table of keys that rotad itself reads by.
+ * Runs while rota is built; not installed. */
 #include "config/config.h"
 #include <errno.h>
 #include <stdio.h>

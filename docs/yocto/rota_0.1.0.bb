@@ -7,15 +7,16 @@ LICENSE = "MIT"
 LIC_FILES_CHKSUM = "file://LICENSE;md5=270a253244f3f8af93cdc05e95ca1194"
 SRC_URI = "file://rota-${PV}.tar.gz"
 
-DEPENDS = "hiredis libconfig openssl systemd"
+# libsmartcols is a part of util-linux.
+DEPENDS = "hiredis libconfig openssl systemd util-linux"
 
-inherit cmake features_check pkgconfig systemd useradd
+inherit bash-completion cmake features_check pkgconfig systemd useradd
 
 # Units are installed below /usr, where systemd.bbclass looks only then; this systemd demands it anyway.
 REQUIRED_DISTRO_FEATURES = "systemd usrmerge"
 # musl has not all that rota calls (sigabbrev_np).
 COMPATIBLE_HOST:libc-musl = "null"
-# rotad.conf(5) and the plugins' descriptions are written by programs of the build, which cannot run here: for
+# Manual pages are made where the build finds scdoc. rotad.conf(5) and the plugins' descriptions are written by programs of the build, which cannot run here: for
 # "rotad --check --root" on a build host, build rota there too.
 EXTRA_OECMAKE = "-DROTA_BUILD_TESTS=OFF"
 
@@ -26,6 +27,7 @@ USERADD_PARAM:${PN} = "--system --no-create-home --home-dir / --shell /sbin/nolo
                        --system --no-create-home --home-dir / --shell /sbin/nologin --user-group rota-job"
 
 CONFFILES:${PN} = "${sysconfdir}/rota/rotad.conf"
-FILES:${PN} += "${prefix}/lib/rota ${prefix}/lib/systemd/system ${prefix}/lib/systemd/catalog ${prefix}/lib/sysusers.d"
+FILES:${PN} += "${prefix}/lib/rota ${prefix}/lib/systemd/system ${prefix}/lib/systemd/catalog ${prefix}/lib/sysusers.d \
+                ${datadir}/zsh"
 FILES:${PN}-dev += "${datadir}/pkgconfig ${prefix}/lib/cmake"
 RRECOMMENDS:${PN} = "ca-certificates tzdata"

@@ -6,7 +6,7 @@ ROTA_SITE = $(TOPDIR)/../rota
 ROTA_SITE_METHOD = local
 ROTA_LICENSE = MIT
 ROTA_LICENSE_FILES = LICENSE
-ROTA_DEPENDENCIES = host-pkgconf hiredis libconfig openssl systemd
+ROTA_DEPENDENCIES = host-pkgconf hiredis libconfig openssl systemd util-linux
 # rotad.conf(5) and the plugins' descriptions are written by programs of the build, which cannot run here.
 ROTA_CONF_OPTS = -DROTA_BUILD_TESTS=OFF
 
