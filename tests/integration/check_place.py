@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from fleet import ROOT, ROTAD, marked_processes, wait_for
+from fleet import LSAN_OPTIONS, ROOT, ROTAD, marked_processes, wait_for
 
 INCLUDE = ROOT / "plugins" / "include"
 
@@ -98,7 +98,8 @@ def rotad(path, *args, program=ROTAD, **more):
     """Runs it with -c FILE where FILE lies, and makes sure that no process of it is left."""
     mark = f"C.{uuid.uuid4().hex}"
     done = subprocess.run([program, "-c", path.name, *args], cwd=path.parent, text=True,
-                          env={"PATH": os.environ["PATH"], "LANG": mark}, timeout=60,
+                          env={"PATH": os.environ["PATH"], "LANG": mark, "LSAN_OPTIONS": LSAN_OPTIONS},
+                          timeout=60,
                           **{"capture_output": True, **more})
     wait_for(lambda: not marked_processes(mark), 10, "nothing is left behind")
     return done

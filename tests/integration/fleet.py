@@ -39,6 +39,9 @@ LOCAL = {"store": "local", "redis": None}
 RENEWED = {"plugin": "exec", "worst_case": "30s", "stop_grace": "300ms", "lease": "3s",
            "retry_delay": "0s"}
 
+# libconfig leaks a buffer where a file has a syntax error.
+LSAN_OPTIONS = f"suppressions={pathlib.Path(__file__).with_name('lsan.supp')}:print_suppressions=0"
+
 Line = collections.namedtuple("Line", "at level text")
 Entry = collections.namedtuple("Entry", "what job turn attempt pid at")
 
@@ -212,11 +215,7 @@ class Fleet:
         self.enter = []  # what a device's command begins with: a network namespace's
         self.ledger = self.folder / "ledger"
         self.ledger.touch()
-        # libconfig leaks a buffer where a file has a syntax error.
-        suppressions = self.folder / "lsan"
-        suppressions.write_text("leak:libconfig.so\n")
-        self.environment = {
-            **os.environ, "LSAN_OPTIONS": f"suppressions={suppressions}:print_suppressions=0"}
+        self.environment = {**os.environ, "LSAN_OPTIONS": LSAN_OPTIONS}
         # rotad takes plugins only from folders that nobody else can write: these are copies.
         self.plugins = self.folder / "plugins"
         self.plugins.mkdir(mode=0o755)

@@ -11,11 +11,14 @@ SENT_SCRIPTS = pathlib.Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "relea
 
 def script_body(name):
     """A script as it is embedded, and sent."""
-    return (SENT_SCRIPTS / f"{name}.lua").read_text(encoding="utf-8")
+    asked = SENT_SCRIPTS.parent / "supervisor" / "asked"
+    body, = {path.read_text(encoding="utf-8") for folder in (SENT_SCRIPTS, SENT_SCRIPTS / "survey", asked)
+             for path in folder.glob(f"{name}.lua")}
+    return body
 
 
 KIND_OF_SHA = {hashlib.sha1(path.read_bytes()).hexdigest(): path.stem
-               for path in SENT_SCRIPTS.glob("*.lua")}
+               for path in (*SENT_SCRIPTS.glob("*.lua"), *SENT_SCRIPTS.glob("survey/*.lua"))}
 
 
 def message_end(data, at=0):

@@ -50,12 +50,14 @@ def string(text):
     return struct.pack("<I", len(text)) + text.encode() + b"\0"
 
 
-def method_call(member, interface="rota.Control1", serial=1):
-    """A method call without arguments, as bytes."""
-    fields = b""
+def method_call(member, interface="rota.Control1", serial=1, argument=None):
+    """A method call without arguments, or with one text, as bytes."""
+    fields, body = b"", b"" if argument is None else string(argument)
     for code, kind, value in ((1, b"o", "/rota"), (2, b"s", interface), (3, b"s", member)):
         fields = padded(fields) + bytes([code, 1]) + kind + b"\0" + string(value)
-    return padded(struct.pack("<BBBBIII", ord("l"), 1, 0, 1, 0, serial, len(fields)) + fields)
+    if argument is not None:
+        fields = padded(fields) + b"\x08\x01g\0\x01s\0"
+    return padded(struct.pack("<BBBBIII", ord("l"), 1, 0, 1, len(body), serial, len(fields)) + fields) + body
 
 
 class Raw:

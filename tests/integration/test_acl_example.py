@@ -13,6 +13,7 @@ import pytest
 import redis
 from redis.exceptions import NoPermissionError
 
+import pages
 from fleet import ONCE, ROOT, SHORT, Fleet
 from redis_server import ACL_EXAMPLE, PROGRAM, TESTS_USER, RedisServer, example_rules
 
@@ -134,13 +135,11 @@ def test_its_lines_alone_are_an_aclfile():
 
 
 def lines_of_manual():
-    section = (ROOT / "docs" / "rotad.8").read_text().partition("\n.SH ACCESS RULES\n")[2]
-    return re.search(r"\.nf\n\.RS\n(.*?)\.RE", section, re.S)[1].replace("\\e", "\\").replace("\\-", "-")
+    return pages.frame_of("docs/rotad.8.scd", "prefix=acme-gw:")
 
 
 def lines_of_readme():
-    section = (ROOT / "README.md").read_text().partition("\n## A Redis user for the fleet\n")[2]
-    return re.search(r"\n```\n(.*?)```", section, re.S)[1]
+    return pages.frame_of("README.md", "prefix=acme-gw:")
 
 
 def test_manual_and_readme_make_the_user(redis_server, tmp_path):

@@ -4,7 +4,7 @@
 Real devices make each kind of connection and of question once, over TCP and over TLS; the packets
 are counted as the kernel sends them, headers, handshakes and acknowledgements too. How many of each
 a month has follows from the protocol (MONTH). runtime/core/cost.c has these bytes as constants, for
---check, and docs/rota-guide.7 tells them: both are held to what is measured here.
+--check, and docs/guide.md tells them: both are held to what is measured here.
 """
 import collections
 import concurrent.futures
@@ -308,7 +308,7 @@ def month_of(pieces):
 
 def guide_says(words):
     """The number behind these words."""
-    text = (ROOT / "docs" / "rota-guide.7").read_text()
+    text = (ROOT / "docs" / "guide.md").read_text()
     return int(re.search(f"^{re.escape(words)} +([0-9,]+)$", text, re.M)[1].replace(",", ""))
 
 

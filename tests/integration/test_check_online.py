@@ -10,9 +10,10 @@ import time
 
 import pytest
 
+import pages
 import redis
 from fake_server import FakeServer, closing, silence
-from fleet import BUILD, ROOT, ROTAD, children_of, is_alive, wait_for
+from fleet import BUILD, ROTAD, children_of, is_alive, wait_for
 from redis_server import RedisServer, example_rules, free_port
 from resp import encode, error
 from tls import Authority, Certificate, TlsServer
@@ -21,6 +22,8 @@ OK, USAGE, UNAVAILABLE, NOPERM, CONFIG = 0, 64, 69, 77, 78
 ROWS = ["name", "connection", "tls", "login", "scripts", "server"]
 NOT_REACHED = (" ", "not reached")
 JOB = ('{ plugin = "exec"; every = "1h"; worst_case = "1m"; params = { command = [ "/bin/true" ]; }; %s };')
+# What only the questions of people need: devices work without.
+PEOPLE = {"+hlen", "+hscan", "+unlink", "+xrevrange"}
 
 
 class Said:
@@ -195,9 +198,9 @@ def test_no_answer(online):
     (error("MASTERDOWN Link with MASTER is down"), "it is a replica without its master (MASTERDOWN)"),
     (closing(), "the server closed the connection"),
     (b"*1\r\n$5\r\nhello\r\n", "what answers there is no Redis"),
-    (encode(["survey", 1, "redis 7", 0, "noeviction", 2, 2, ""]), "what answers there is no Redis"),
-    (encode(["survey", 1, "redis 7", 0, "noeviction", "x", 2, "", ""]), "what answers there is no Redis"),
-    (encode(["survey", 1, "redis 7", 0, "noeviction", 5, 2, "", ""]), "what answers there is no Redis"),
+    (encode(["survey", 1, "redis 7", 0, "noeviction", 2, 2, "", "", ""]), "what answers there is no Redis"),
+    (encode(["survey", 1, "redis 7", 0, "noeviction", "x", 2, "", "", "", ""]), "what answers there is no Redis"),
+    (encode(["survey", 1, "redis 7", 0, "noeviction", 5, 2, "", "", "", ""]), "what answers there is no Redis"),
 ])
 def test_it_serves_nobody(online, answer, text):
     with FakeServer() as fake:
@@ -209,7 +212,7 @@ def test_it_serves_nobody(online, answer, text):
 def test_what_a_stranger_says_is_harmless(online):
     with FakeServer() as fake:
         fake.rule("survey", lambda words: encode(["survey", 1, "redis \x1b[31m" + "7" * 5000, 0, "\x07\n", 3, 2**53 - 1,
-                                                  "all", "+get\r\n" * 200]))
+                                                  "all", "+get\r\n" * 200, "\x1b[2J", "+get\r\n" * 200]))
         said = online(fake.address)
         assert said.status == NOPERM
         assert "\x1b" not in said.text and "\x07" not in said.text and len(said.text) < 6000
@@ -274,7 +277,21 @@ def test_two_commands_are_missing_and_what_it_says_helps(online, redis_server):
 def test_all_that_the_example_gives_is_looked_up(online, redis_server):
     text = lacking(online, redis_server, "-@all", "+eval")
     given = {rule for rule in example_rules() if rule.startswith("+")}
-    assert set(text.split("SETUSER default ")[1].split()) == given - {"+select", "+client|setname", "+eval", "+info"}
+    ours, theirs = text.split("; of what rotactl asks of the whole fleet, ")
+    assert set(ours.split("SETUSER default ")[1].split()) == given - {"+select", "+client|setname", "+eval", "+info", *PEOPLE}
+    assert set(theirs.split("SETUSER default ")[1].split()) == PEOPLE
+
+
+@pytest.mark.parametrize("right, scripts", [("hlen", "server, look"), ("hscan", "page"), ("unlink", "forget"),
+                                            ("xrevrange", "history")])
+def test_what_people_ask_is_looked_up_and_stops_no_device(online, redis_server, right, scripts):
+    redis_server.allow(f"-{right}")
+    said = online(redis_server.address)
+    assert (said.status, said.rows["scripts"]) == (OK, ("!", (
+        f"all may run; of what rotactl asks of the whole fleet, {scripts} may not run; write at Redis: ACL SETUSER default "
+        f"+{right}")))
+    redis_server.allow(f"+{right}")
+    assert online(redis_server.address).rows["scripts"] == (" ", "all may run")
 
 
 def test_the_keys_are_missing(online, redis_server):
@@ -323,7 +340,7 @@ def test_no_script_may_run(online, redis_server):
 
 def test_before_redis_7_rights_cannot_be_looked_up(online):
     with FakeServer() as fake:
-        fake.rule("survey", lambda words: encode(["survey", 1, "redis 6.2.7", 0, "noeviction", 2, 2, "", "?"]))
+        fake.rule("survey", lambda words: encode(["survey", 1, "redis 6.2.7", 0, "noeviction", 2, 2, "", "?", "", ""]))
         said = online(fake.address)
         assert said.status == OK
         assert said.rows["scripts"] == ("!", "cannot be checked before Redis 7")
@@ -471,8 +488,7 @@ def test_tls(online, authority):
 
 
 def test_the_manual_makes_the_certificates(online, tmp_path):
-    section = (ROOT / "docs" / "rotad.8").read_text().partition("\n.SH TLS\n")[2]
-    lines = re.search(r"\.nf\n\.RS\n(.*?)\.RE", section, re.S)[1].replace("\\e", "\\").replace("\\-", "-")
+    lines = pages.frame_of("docs/rotad.8.scd", "openssl req")
     subprocess.run(["bash", "-ec", lines], cwd=tmp_path, capture_output=True, timeout=30, check=True)
     with tls_server(Certificate(tmp_path / "redis.pem", tmp_path / "redis.key")) as the_server:
         said = online(the_server.tls_address, tls_ca=str(tmp_path / "redis-ca.pem"), tls=True, tls_name="redis.example",

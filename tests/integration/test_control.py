@@ -54,7 +54,7 @@ def memory_kib(device, what):
 
 def answers(device):
     done = rotactl(device, "status")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode in (0, 1) and done.stderr == ""  # 1: of jobs that have a mistake
     return done.stdout
 
 
@@ -64,7 +64,8 @@ def test_it_can_be_introspected(device):
     with Raw(device) as client:
         client.send(method_call("Introspect", "org.freedesktop.DBus.Introspectable"))
         said = client.receive_until(b"</node>")
-    for word in (b'"rota.Control1"', b'"Status"', b'"Reload"', b'"Drain"', b'"HandOver"', b'"Undrain"', b'name="good"'):
+    for word in (b'"rota.Control1"', b'"Status"', b'"Past"', b'"Turns"', b'"Reload"', b'"Drain"', b'"HandOver"',
+                 b'"Undrain"', b'name="good"'):
         assert word in said
 
 

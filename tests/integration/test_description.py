@@ -92,11 +92,11 @@ def test_every_shipped_plugin_has_its_description():
 
 
 def test_the_manual_has_every_parameter():
-    manual = (h.ROOT / "docs" / "rota-plugins.7").read_text()
+    manual = (h.ROOT / "docs" / "rota-plugins.7.scd").read_text()
     for plugin in SHIPPED:
-        section = re.search(rf"^\.SH {plugin.stem.upper()}\n(.*?)^\.SH", manual, re.M | re.S)[1]
+        section = re.search(rf"^# {plugin.stem.upper()}\n(.*?)^# ", manual, re.M | re.S)[1]
         text = plugin.with_suffix(".description").read_text()
-        documented = re.findall(r"\w+", " ".join(re.findall(r"^\.TP\n\.BR? (.*)$", section, re.M)))
+        documented = re.findall(r"\w+", " ".join(re.findall(r"^(\*.*)\n\t", section, re.M)))
         assert sorted(re.findall(r"^parameter: (\w+)$", text, re.M)) == sorted(documented)
 
 

@@ -2,6 +2,8 @@
 """Device scope with real processes: every device runs the turn, and what each did is in Redis before it begins."""
 import pathlib
 
+import pytest
+
 from fleet import ONCE, ONCE_MS, SHORT, now_ms, wait_for
 from notify import NotifySocket
 
@@ -71,6 +73,25 @@ def test_a_reboot_counts_as_an_attempt(fleet):
     assert not device.lines("taken over"), "nobody takes over from itself"
 
 
+@pytest.mark.parametrize("attempts, runs", [(1, 1), (3, 2)])
+def test_a_run_that_its_own_reboot_stops(fleet, attempts, runs):
+    """As in docs/guide.md: rotad is asked to stop while the job waits for that. Does it run again after the boot?"""
+    pid = fleet.folder / "pid"
+    stop = f"until [ -s '{pid}' ]; do sleep 0.05; done; kill -TERM $(cat '{pid}'); rm '{pid}'; exec sleep 60"
+    body = fleet.body("update", f"[ $ROTA_ATTEMPT != 1 ] || [ -e '{fleet.folder}/back' ] || {{ {stop}; }}")
+    device = fleet.device({"update": {**HERE, "worst_case": "90s", "attempts": attempts, **body}})
+    fleet.make_due_here("update", device)
+    device.start()
+    pid.write_text(str(device.pid))
+    assert device.ended() == 0
+    device.wait_line("^update: declined after .*: rotad stops, or is drained, turn of ")
+    (fleet.folder / "back").touch()
+    device.start()
+    given_up = "^update: given up until .*, since its attempts are used up$"
+    device.wait_line(given_up if runs == 1 else "^update: succeeded in ")
+    assert len(fleet.entries("begin")) == runs
+
+
 def test_brake_pauses_the_job_in_the_whole_fleet(fleet):
     devices = start(fleet, "echo 'no space' >&2; exit 1", attempts=1, stop_after_failures=2)
     devices[0].wait_line("update: given up", 5)
@@ -82,7 +103,7 @@ def test_brake_pauses_the_job_in_the_whole_fleet(fleet):
     second.start()
     line = second.wait_line(r"paused in the whole fleet", 5)
     assert (line.level, line.text) == ("error", "update: paused in the whole fleet after 2 failures in a row; "
-                                            "rotad(8) says how it is resumed")
+                                            "mend it, then rotactl resume --fleet")
     assert fleet.client.get(fleet.key("update", "pause")) == \
         "rota: stopped after 2 failures in a row; last: gate-2, failed: no space (exit status 1)"
     third = fleet.device({"update": job})
@@ -123,7 +144,7 @@ def test_resumed_after_failures_as_the_manual_says(fleet):
     device = fleet.device({"update": job})
     fleet.make_due_here("update", device)
     device.start()
-    device.wait_line("^update: paused in the whole fleet after 2 failures in a row; rotad")
+    device.wait_line("^update: paused in the whole fleet after 2 failures in a row; mend it")
     failed = len(fleet.entries("begin"))
     fleet.client.delete(fleet.key("update", "pause"))
     fleet.client.hdel(fleet.key("update", "claim"), "fails")

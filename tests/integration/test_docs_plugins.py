@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/plugins.md: its plugins are built and run as an author would, and it names all of rota/plugin.h."""
+"""docs/plugins.md: its plugins are built and run as an author would; rota-plugin(5) names all of rota/plugin.h."""
 import os
 import re
 import shutil
@@ -8,10 +8,12 @@ import subprocess
 import threading
 
 import guard_harness as h
+import pages
 import pytest
 from plugin_header import STRUCTS, bare, members
 
 PAGE = h.ROOT / "docs" / "plugins.md"
+REFERENCE = h.ROOT / "docs" / "rota-plugin.5.scd"
 HEADERS = h.ROOT / "plugins" / "include"
 pytestmark = pytest.mark.skipif(h.SANITIZED, reason="one build of the installed files is enough")
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC", "-fvisibility=hidden"]
@@ -239,26 +241,25 @@ def names_of_the_header():
 
 
 def test_every_name_of_the_header_is_on_the_page():
-    prose = re.sub(r"```.*?```", "", PAGE.read_text(), flags=re.S)
-    spans = " ".join(re.findall(r"`([^`]+)`", prose))
-    named = set(re.findall(r"\w+", spans))
+    named = {word for _, words in pages.spans(REFERENCE) for word in re.findall(r"\w+", words)}
     assert len(names_of_the_header()) > 70
     assert names_of_the_header() - named == set()
 
 
-def test_the_page_names_nothing_that_is_not_there():
-    named = set(re.findall(r"\b(rota_\w+|ROTA_[A-Z_]+)\b", PAGE.read_text()))
+def test_the_pages_name_nothing_that_is_not_there():
+    text = PAGE.read_text() + REFERENCE.read_text().replace("\\", "")
+    named = {name.rstrip("_") for name in re.findall(r"\b(rota_\w+|ROTA_[A-Z_]+)\b", text)}
     known = names_of_the_header() | {"rota_plugin", "rota_param", "rota_run"}
     assert named - known == {"rota_add_plugin", "ROTA_GUARD"}
 
 
 @pytest.mark.parametrize("page, words, header, name", [
     ("plugins.md", "a line of more than {} bytes is cut", "output.h", "OUTPUT_LINE_MAX"),
-    ("plugins.md", "it takes none. At most {} |", "loader.h", "PLUGIN_PARAMS_MAX"),
-    ("rotad.8", "Of a line {} bytes are shown", "output.h", "OUTPUT_LINE_MAX"),
-    ("rotad.8", "Of a run {} lines are shown at once", "report.h", "REPORT_BURST_LINES"),
-    ("rotad.8", "after that {} a second", "report.h", "REPORT_LINES_PER_SECOND"),
-    ("rotad.8", "or {} bytes a line", "report.h", "REPORT_HELD_LINE_BYTES"),
+    ("rota-plugin.5.scd", "it takes none. At most {}.", "loader.h", "PLUGIN_PARAMS_MAX"),
+    ("rotad.8.scd", "Of a line {} bytes are shown", "output.h", "OUTPUT_LINE_MAX"),
+    ("rotad.8.scd", "Of a run {} lines are shown at once", "report.h", "REPORT_BURST_LINES"),
+    ("rotad.8.scd", "after that {} a second", "report.h", "REPORT_LINES_PER_SECOND"),
+    ("rotad.8.scd", "or {} bytes a line", "report.h", "REPORT_HELD_LINE_BYTES"),
 ])
 def test_figures_are_those_of_the_code(page, words, header, name):
     """As they stand there; rotad(8) says of output what the page does not."""

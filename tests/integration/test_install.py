@@ -32,7 +32,8 @@ def test_each_thing_is_in_its_place(installed):
     for name in ("usr/sbin/rotad", "usr/libexec/rota-guard", "usr/lib/rota/exec.so",
                  "usr/lib/rota/exec.description", "usr/lib/rota/prune.so", "usr/lib/rota/prune.description",
                  "usr/lib/rota/unit.so", "usr/lib/rota/unit.description",
-                 "usr/lib/rota/librota-check.so", "usr/lib/rota/librota-control.so", "usr/lib/rota/librota-tls.so",
+                 "usr/lib/rota/librota-check.so", "usr/lib/rota/librota-control.so", "usr/lib/rota/librota-local.so",
+                 "usr/lib/rota/librota-tls.so",
                  "usr/include/rota/plugin.h", "usr/share/pkgconfig/rota.pc",
                  "usr/lib/cmake/rota/rota-config.cmake", "usr/lib/cmake/rota/rota-config-version.cmake",
                  "usr/lib/cmake/rota/rota-plugin.map", "usr/share/doc/rota/plugins.md",
@@ -40,8 +41,11 @@ def test_each_thing_is_in_its_place(installed):
                  "usr/lib/sysusers.d/rota.conf",
                  "usr/share/doc/rota/examples/hardened.conf", "usr/share/man/man8/rotad.8",
                  "usr/share/man/man8/rota-guard.8", "usr/share/man/man7/rota-plugins.7", "usr/share/man/man7/rota-guide.7",
-                 "usr/share/man/man5/rotad.conf.5",
-                 "usr/share/doc/rota/security.md", "usr/share/doc/rota/examples/redis-acl.example",
+                 "usr/share/man/man1/rotactl.1",
+                 "usr/share/man/man5/rotad.conf.5", "usr/share/man/man5/rota-plugin.5",
+                 "usr/share/doc/rota/alerts.yml", "usr/share/doc/rota/guide.md", "usr/share/doc/rota/security.md",
+                 "usr/share/doc/rota/examples/redis-acl.example",
+                 "usr/share/bash-completion/completions/rotactl", "usr/share/zsh/vendor-completions/_rotactl",
                  "etc/rota/rotad.conf"):
         assert (installed / name).is_file(), name
     assert list((installed / "etc/rota/jobs.d").iterdir()) == []
@@ -80,10 +84,10 @@ def test_a_configuration_that_is_there_stays(tmp_path):
 def test_the_manual_has_every_key(installed):
     printed = subprocess.run([h.BUILD / "runtime/supervisor/rotad", "-c", ROOT / "conf/rotad.conf", "--print-config"],
                              text=True, stdout=subprocess.PIPE, check=True, timeout=20).stdout
-    manual = (installed / "usr/share/man/man5/rotad.conf.5").read_text().replace("\\-", "-")
+    manual = (installed / "usr/share/man/man5/rotad.conf.5").read_text()
     keys = re.findall(r"^ *(\w+) = ", printed, re.M)
     assert len(keys) > 10
-    assert [key for key in keys if f"\n.B {key}\n" not in manual] == []
+    assert [key for key in keys if f"\n\\fB{key}\\fR\n" not in manual] == []
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
@@ -113,7 +117,28 @@ def test_recipes_take_all_that_is_installed(installed):
     named = re.findall(r"\$\{prefix\}/(lib/[^\s\"]+)", recipe.read_text())
     files = [path.relative_to(installed / "usr").as_posix() for path in (installed / "usr/lib").rglob("*") if path.is_file()]
     assert [name for name in files if not name.startswith(tuple(f"{folder}/" for folder in named))] == []
-    assert {"lib/rota/librota-check.so", "lib/rota/librota-control.so"} < set(files)
+    assert {f"lib/rota/librota-{name}.so" for name in ("check", "control", "local")} < set(files)
+    shared = {path.name for path in (installed / "usr/share").iterdir()} - {"doc", "man"}
+    named = set(re.findall(r"\$\{datadir\}/(\w+)", recipe.read_text())) | set(
+        re.findall(r"^inherit (bash-completion) ", recipe.read_text(), re.M))
+    assert shared == named
+
+
+def test_each_list_of_packages_has_all_libraries():
+    """Those that CMake looks for; each list has a name of its own for them."""
+    names = {"hiredis": ("libhiredis-dev", "hiredis"), "libconfig": ("libconfig-dev", "libconfig"),
+             "libsystemd": ("libsystemd-dev", "systemd"), "smartcols": ("libsmartcols-dev", "util-linux"),
+             "openssl": ("libssl-dev", "openssl")}
+    asked = re.findall(r"pkg_check_modules\(\w+ REQUIRED IMPORTED_TARGET (\w+)", (ROOT / "CMakeLists.txt").read_text())
+    assert sorted(asked) == sorted(names)
+    [recipe] = (ROOT / "docs/yocto").glob("*.bb")
+    lists = [(0, r"^build_packages=\(([^)]*)\)", ROOT / "quickstart"), (1, r'^DEPENDS = "([^"]*)"', recipe),
+             (1, r"^ROTA_DEPENDENCIES = (.*)$", ROOT / "docs/buildroot/rota/rota.mk")]
+    for column, pattern, file in lists:
+        there = re.search(pattern, file.read_text(), re.M)[1].split()
+        assert [names[each][column] for each in asked if names[each][column] not in there] == [], file
+    config = (ROOT / "docs/buildroot/rota/Config.in").read_text()
+    assert "select BR2_PACKAGE_UTIL_LINUX_LIBSMARTCOLS\n" in config
 
 
 def test_recipes_ask_for_the_cmake_that_it_takes():

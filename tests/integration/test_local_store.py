@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """store = "local": turns of one device alone, with what Redis would do done in rotad's memory."""
+import pathlib
+import shutil
 import signal
 
 import pytest
 
-from fleet import LOCAL, ONCE, RENEWED, SHORT, is_alive, now_ms, wait_for
+from fire import use_guard
+from fleet import LOCAL, ONCE, RENEWED, ROTAD, SHORT, is_alive, now_ms, wait_for
 from notify import NotifySocket
 from test_s53_no_jobs import sockets
 
@@ -153,3 +156,52 @@ def test_restart_remembers_nothing(fleet):
     fleet.wait_entry("end", "tick", count=count + 2, within=15)
     assert all(turn > restarted for turn in turns(fleet)[count:])
     assert len(turns(fleet)) == len(set(turns(fleet)))
+
+
+# --- the module that keeps these turns ---
+
+MODULE = "librota-local.so"
+
+
+def is_loaded(device):
+    return MODULE in pathlib.Path(f"/proc/{device.pid}/maps").read_text()
+
+
+def reload(device, jobs):
+    device.write(jobs)
+    device.signal(signal.SIGHUP)
+    device.wait_line("^reloaded: ", count=len(device.lines("^reloaded: ")) + 1)
+
+
+@pytest.mark.parametrize("needs", [{"lock": "none"}, {"scope": "device", "if_unreachable": "run"}])
+def test_it_is_loaded_for_the_first_job_that_needs_it(fleet, needs):
+    """And not for jobs that take turns with the fleet."""
+    ours = {"ours": {**TICK, **fleet.body("ours")}}
+    device = fleet.device(ours).start()
+    fleet.wait_entry("end", "ours", within=15)
+    reload(device, ours)
+    assert not is_loaded(device)
+    reload(device, {**ours, "own": {**TICK, **needs, **fleet.body("own")}})
+    wait_for(lambda: is_loaded(device), 5, "the module is loaded")
+    fleet.wait_entry("end", "own", within=20)
+
+
+def test_without_its_module_it_says_so_once_and_other_jobs_run(fleet):
+    """A reload tries it again."""
+    ours = {"ours": {**TICK, **fleet.body("ours")}}
+    own = {name: {**TICK, "lock": "none", **fleet.body(name)} for name in ("one", "two")}
+    device = fleet.device({**ours, **own})
+    module = use_guard(device).parent.parent / "supervisor" / MODULE
+    module.unlink()
+    device.start()
+    fleet.wait_entry("end", "ours", within=15)
+    said, = device.lines("turns of this device alone")
+    assert (said.level, said.text) == ("error", f"turns of this device alone cannot be kept: {module}: No such file or "
+                                       "directory; restart rotad, or install all of rota again")
+    for name in own:
+        assert device.lines(f"{name}: not started here: ")
+    assert fleet.entries("begin", "one") == []
+    shutil.copy(ROTAD.parent / MODULE, module)
+    reload(device, {**ours, **own})
+    fleet.wait_entry("end", "one", within=20)
+    fleet.wait_entry("end", "two", within=20)

@@ -70,12 +70,13 @@ def test_a_turn_that_found_no_slot_in_time_says_so(fleet):
                      **fleet.body("long", f"while ! [ -e {gate} ]; do sleep 0.05; done")}}
     device = fleet.device(jobs, max_running=1).start()
     fleet.wait_entry("begin", "long")
-    brief = {**SHORT, "every": "5s", "catch_up": "0s", "splay": "0s", "first": "now"}
+    brief = {**SHORT, "every": "10s", "catch_up": "0s", "splay": "0s", "first": "now"}
     device.write({**jobs, "brief": {**brief, **fleet.body("brief")}}, max_running=1)
     device.signal(1)
-    device.wait_line("brief: .* -> NO_SLOT", 10)
-    # Later than catch_up and the second that each question may be late.
-    wait_for(lambda: 2500 < now_ms() % 5000 < 3500, 10, "it is too late for the turn")
+    device.wait_line("brief: .* -> NO_SLOT", 30)
+    # Later than catch_up and the second that each question may be late, and well before the next turn, which would be
+    # run when a slot is free.
+    wait_for(lambda: 2500 < now_ms() % 10_000 < 3500, 30, "it is too late for the turn")
     gate.touch()
     device.wait_line(r"^brief: the turn of .* is more than catch_up \(0s\) late and is left out: "
                      r"no slot was free \(max_running\)$")

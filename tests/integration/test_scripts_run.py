@@ -263,6 +263,14 @@ def test_rule_15_by_hand_is_refused_while_paused(job):
     assert job.field("paused") is None
 
 
+def test_rule_15_by_hand_by_force_is_not(job):
+    job.known()
+    job.redis.set(job.pause, "ann: repairs")
+    word, now, _, attempt, turn = job.acquire(turn=0, following=-1)
+    assert (word, attempt, turn) == ("acquired", 1, now)
+    assert job.field("manual") == "1" and job.redis.get(job.pause) == "ann: repairs"
+
+
 # Rule 17: paused.
 
 def test_rule_17_a_turn_answered_paused_has_passed(job):

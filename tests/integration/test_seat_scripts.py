@@ -349,6 +349,14 @@ def test_by_hand_on_a_device_without_a_record_waits_like_all_where_it_is_full(se
     assert seats.acquire("device-b:due", capacity=2)[0] == "wait"  # still a first sight
 
 
+def test_by_hand_is_refused_while_paused_unless_by_force(seats):
+    seats.knows(A)
+    seats.paused("ann: repairs")
+    assert seats.acquire(turn=0, following=0)[0::2] == ["paused", "ann: repairs"]
+    word, now, _, attempt, turn = seats.acquire(turn=0, following=-1)
+    assert (word, attempt, turn) == ("acquired", 1, now)
+
+
 # Rule 17: paused.
 
 def test_what_was_asked_for_while_paused_has_passed_for_all(seats):

@@ -100,6 +100,6 @@ def test_beyond_this_machine_tls_is_on_and_no_key_weakens_it(fleet):
     device = fleet.device({"report": {**SHORT, **ONCE, **fleet.body("report")}}, redis=redis)
     printed = subprocess.run(device.command("--print-config"), capture_output=True, text=True, check=True, timeout=30).stdout
     assert re.search(r"^ *tls = true;", printed, re.M)
-    manual = (BUILD / "docs" / "rotad.conf.5").read_text()
-    keys = {key for key in re.findall(r"^\.B (\w+)$", manual, re.M) if re.search("tls|verif|secur|cipher|trust", key)}
+    manual = (BUILD / "docs" / "rotad.conf.5.scd").read_text()
+    keys = {key for key in re.findall(r"^\*(\w+)\*$", manual, re.M) if re.search("tls|verif|secur|cipher|trust", key)}
     assert keys == {"tls", "tls_ca", "tls_cert", "tls_key", "tls_name"}, "a new key is for docs/security.md"

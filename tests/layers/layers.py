@@ -114,9 +114,10 @@ SANITIZER_PARTS = re.compile(r"lib(asan|ubsan|gcc_s|m|resolv)\.so\.\d+")
 PROGRAMS = {
     "runtime/supervisor/rotad": {"libsystemd", "libhiredis", "libconfig"},
     "runtime/guard/rota-guard": set(),
-    "runtime/rotactl/rotactl": {"libsystemd"},
+    "runtime/rotactl/rotactl": {"libsystemd", "libsmartcols"},
     "runtime/supervisor/librota-check.so": {"libsystemd"},
     "runtime/supervisor/librota-control.so": {"libsystemd"},
+    "runtime/supervisor/librota-local.so": {"libsystemd"},
     "runtime/tls/librota-tls.so": {"libssl", "libcrypto"},
     "plugins/exec.so": set(),
     "plugins/prune.so": set(),
@@ -316,7 +317,7 @@ def check_programs(build, sanitized):
     for path in sorted((build / "plugins").glob("*.so")):
         found += check_exports(path, "rota_plugin")
     for module, symbol in (("tls/librota-tls.so", "rota_tls"), ("supervisor/librota-check.so", "rota_check"),
-                           ("supervisor/librota-control.so", "rota_control")):
+                           ("supervisor/librota-control.so", "rota_control"), ("supervisor/librota-local.so", "rota_local")):
         if (build / "runtime" / module).exists():
             found += check_exports(build / "runtime" / module, symbol)
     return found
@@ -334,7 +335,7 @@ def main():
     if not options.pure:
         found += check_programs(options.build, options.sanitized)
         found += check_lent(options.source / "runtime/supervisor/lent.list",
-                            [options.build / f"runtime/supervisor/librota-{name}.so" for name in ("check", "control")])
+                            [options.build / f"runtime/supervisor/librota-{name}.so" for name in ("check", "control", "local")])
     for line in found:
         print(line)
     return 1 if found else 0

@@ -16,7 +16,7 @@ import sys
 BOOT = ("systemd", "systemd-sysv", "dbus", "redis-server", "tzdata")
 # What ./quickstart package needs, as it names it (without what minbase has).
 BUILD = ("gcc", "libc6-dev", "cmake", "ninja-build", "pkgconf", "libhiredis-dev", "libconfig-dev", "libsystemd-dev",
-         "libssl-dev", "dpkg-dev", "file", "redis-tools", "ca-certificates")
+         "libsmartcols-dev", "libssl-dev", "dpkg-dev", "file", "redis-tools", "scdoc", "ca-certificates")
 ROOTS = {
     "bookworm-boot": BOOT + ("libhiredis0.14", "libconfig9", "libssl3"),
     "trixie-boot": BOOT + ("libhiredis1.1.0", "libconfig11", "libssl3t64"),
@@ -31,7 +31,8 @@ ROOTS = {
 }
 # A second step, by apt: packages of another architecture.
 FOREIGN = {
-    "trixie-arm64": ("arm64", ("libhiredis-dev", "libconfig-dev", "libsystemd-dev", "libssl-dev", "libcmocka-dev")),
+    "trixie-arm64": ("arm64", ("libhiredis-dev", "libconfig-dev", "libsystemd-dev", "libsmartcols-dev", "libssl-dev",
+                               "libcmocka-dev")),
 }
 MAKE_SECONDS = 1200
 

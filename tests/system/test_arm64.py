@@ -68,4 +68,5 @@ def test_units_pass_and_a_job_runs_under_the_lock(ground, tmp_path):
     assert all(name in fields for name in ("libc6", "libhiredis", "libconfig", "libsystemd0")), fields
     machines = {path.name: machine_of(path) for path in tmp_path.rglob("*") if path.is_file() and machine_of(path)}
     assert set(machines.values()) == {EM_AARCH64}, machines
-    assert {"rotad", "rota-guard", "rotactl", "librota-check.so", "librota-control.so", "exec.so"} <= set(machines), machines
+    assert {"rotad", "rota-guard", "rotactl", "librota-check.so", "librota-control.so", "librota-local.so",
+            "exec.so"} <= set(machines), machines

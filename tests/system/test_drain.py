@@ -55,6 +55,6 @@ def test_a_reload_by_rotactl_says_what_is_wrong(device):
 
 
 def test_a_job_may_not_say_anything_there(device):
-    for user, ended in (("rota-job", 77), ("rota", 0)):
+    for user, ended in (("rota-job", {77}), ("rota", {0, 1})):  # 1: of jobs that need a look
         done = device.run("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "rotactl", "status", check=False)
-        assert done.returncode == ended, done
+        assert done.returncode in ended, done

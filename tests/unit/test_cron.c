@@ -239,11 +239,13 @@ static void test_refusals(void **state)
     static const struct {
         const char *expression, *why;
     } refused[] = {
-        { "", "0 fields; write five: minute hour day-of-month month day-of-week" },
-        { " \t ", "0 fields; write five: minute hour day-of-month month day-of-week" },
-        { "5", "1 field; write five: minute hour day-of-month month day-of-week" },
-        { "30 2 * *", "4 fields; write five: minute hour day-of-month month day-of-week" },
-        { "0 30 2 * * *", "6 fields; write five: minute hour day-of-month month day-of-week" },
+        { "", "0 fields; write five, no seconds: minute hour day-of-month month day-of-week" },
+        { " \t ", "0 fields; write five, no seconds: minute hour day-of-month month day-of-week" },
+        { "5", "1 field; write five, no seconds: minute hour day-of-month month day-of-week" },
+        { "30 2 * *",
+          "4 fields; write five, no seconds: minute hour day-of-month month day-of-week" },
+        { "0 30 2 * * *",
+          "6 fields; write five, no seconds: minute hour day-of-month month day-of-week" },
         { "60 * * * *", "the minute is 60; write 0 to 59" },
         { "99999999999999999999 * * * *", "the minute is 99999999999999999999; write 0 to 59" },
         { "0 24 * * *", "the hour is 24; write 0 to 23" },
@@ -294,7 +296,8 @@ static void test_refusals(void **state)
                      "@midnight, @weekly, @monthly, @yearly or @annually" },
         { "@every", "\"@every\" is not known; write @hourly, @daily, @midnight, @weekly, @monthly, "
                     "@yearly or @annually" },
-        { "@daily 5", "2 fields; write five: minute hour day-of-month month day-of-week" },
+        { "@daily 5",
+          "2 fields; write five, no seconds: minute hour day-of-month month day-of-week" },
     };
 
     (void)state;
