@@ -20,6 +20,12 @@ function(rota_program name)
   set_target_properties(${name} PROPERTIES ROTA_AS_ONE ON C_VISIBILITY_PRESET default)
   target_compile_definitions(${name} PRIVATE ${program_DEFINES})
   target_link_libraries(${name} PRIVATE rota_flags ${program_LINKS})
+  if(ROTA_SMALL AND CMAKE_OBJCOPY)
+    # What is left of unwind tables, the C library's, needs no index; and who compiled it is in the package's own data.
+    target_link_options(${name} PRIVATE -Wl,--no-eh-frame-hdr)
+    add_custom_command(TARGET ${name} POST_BUILD
+      COMMAND ${CMAKE_OBJCOPY} --remove-section .comment $<TARGET_FILE:${name}> VERBATIM)
+  endif()
 endfunction()
 
 # rota_plugin(NAME SOURCES file... [LINKS library...]): NAME.so, which exports rota_plugin alone, and
