@@ -81,7 +81,8 @@ def test_s49_another_scope_is_a_mismatch_and_overlaps_with_nothing(fleet):
     devices = [fleet.device(of_device if place % 2 else of_fleet).start() for place in range(4)]
     fleet.wait_entry("end", count=8, within=40)
     for device in devices:
-        said = device.wait_line('not run here: this device has scope = "(fleet|device)", and .* runs it by scope = ')
+        # Once it is refused: by lot it may get several turns before.
+        said = device.wait_line('not run here: this device has scope = "(fleet|device)", and .* runs it by scope = ', 60)
         assert said.level == "error"
         assert len(device.lines("not run here")) == 1
     ends = {entry.pid: entry.at for entry in fleet.entries("end")}

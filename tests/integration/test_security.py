@@ -76,6 +76,7 @@ def test_forged_text_is_escaped_and_bounded_in_a_journal(fleet, forge):
     device, said = forge(fleet)
     line = device.wait_line(said)
     assert "kim" in line.text
+    device.stop()
     raw = device.log.read_bytes()
     assert re.search(rb"[^\n -\x7e]", raw) is None, "no control character, and no byte that is no letter"
     lines = raw.decode().splitlines()
