@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/fleet.h"
 #include "core/job_internal.h"
+#include "core/slot.h"
 
 /* A move of fleet time that is worth moving timers for; less is the noise of round trips. */
 #define FLEET_MOVED_MS 20
@@ -165,7 +166,9 @@ void fleet_init(struct fleet *f, const struct core_port *port, const char *devic
                        .device = device,
                        .machine = device,
                        .boot = "-" },
-        .question = { .compose = compose_question, .answer = answer_question },
+        .question = { .compose = compose_question,
+                      .answer = answer_question,
+                      .slot = slot_of_key(SLOT_FLEET_TAG) },
         .question_at = BOOT_NEVER,
         .wake = BOOT_NEVER,
         .jobs_end = &f->jobs,

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "core/curve.h"
 #include "core/job_internal.h"
+#include "core/slot.h"
 #include "core/turns.h"
 #include <string.h>
 
@@ -262,7 +263,9 @@ void fleet_hello_index(struct fleet *f, struct job *j, struct wall turn)
 
 void fleet_hello_init(struct fleet *f)
 {
-    f->hello.index_call = (struct store_call){ .compose = compose_index, .answer = answer_index };
+    f->hello.index_call = (struct store_call){ .compose = compose_index,
+                                               .answer = answer_index,
+                                               .slot = slot_of_key(SLOT_FLEET_TAG) };
 }
 
 void fleet_hello_done(struct fleet *f)

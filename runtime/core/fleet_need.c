@@ -20,8 +20,10 @@ struct store_need fleet_need(const struct fleet *f)
 
     for (const struct job *j = f->jobs; j; j = j->next_in_fleet) {
         need.next = boot_min(need.next, next_of(j));
-        if (j->state == JOB_WATCHING && j->spec->lock == LOCK_STORE)
-            need.watch = boot_min(need.watch, j->at);
+        if (j->state == JOB_WATCHING && j->spec->lock == LOCK_STORE && j->at.ms < need.watch.ms) {
+            need.watch = j->at;
+            need.watch_slot = j->lease.call.slot;
+        }
     }
     return need;
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "core/fleet_text.h"
 #include "core/job_internal.h"
+#include "core/slot.h"
 #include <string.h>
 
 /* --- verdicts --- */
@@ -183,7 +184,9 @@ void fleet_peers_heard(struct fleet *f, const struct store_reply *reply)
 
 void fleet_peers_init(struct fleet *f)
 {
-    f->peers.call = (struct store_call){ .compose = compose, .answer = answer };
+    f->peers.call = (struct store_call){ .compose = compose,
+                                         .answer = answer,
+                                         .slot = slot_of_key(SLOT_FLEET_TAG) };
 }
 
 void fleet_peers_done(struct fleet *f)

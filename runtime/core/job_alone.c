@@ -13,6 +13,7 @@
  * taken away, before the store was told (promise 1). Only the newest run is told: of a turn before
  * it the store is never asked again. */
 #include "core/job_internal.h"
+#include "core/slot.h"
 
 static struct job_alone *alone_of(struct store_call *call)
 {
@@ -207,7 +208,8 @@ void job_alone_init(struct job_alone *alone, struct job *j)
     *alone = (struct job_alone){
         .job = j,
         .at = BOOT_NEVER,
-        .owed = { .call = { .compose = compose, .answer = answer }, .at = BOOT_NEVER },
+        .owed = { .call = { .compose = compose, .answer = answer, .slot = slot_of_job(j->spec) },
+                  .at = BOOT_NEVER },
     };
     j->alone = alone;
 }

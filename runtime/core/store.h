@@ -40,7 +40,8 @@ enum store_verb {
     /* Of a job, for people. */
     STORE_PAUSE,  /* pause.lua */
     STORE_RESUME, /* resume.lua */
-    STORE_VERB_COUNT
+    STORE_VERB_COUNT,
+    STORE_RAW = STORE_VERB_COUNT /* a command that only the store itself understands */
 };
 
 struct store_request {
@@ -89,6 +90,7 @@ struct store_request {
         struct {
             bool catch_up; /* what fell due meanwhile has not passed */
         } resume;
+        const void *raw; /* the store's own */
     };
 };
 
@@ -113,7 +115,8 @@ enum acquire_answer {
     ACQUIRE_OVER,
     ACQUIRE_MISMATCH, /* the job runs now by the other scope */
     ACQUIRE_OUTDATED, /* a higher version of the job has succeeded */
-    ACQUIRE_NEWER     /* the claim is of a layout that this rota does not know */
+    ACQUIRE_NEWER,    /* the claim is of a layout that this rota does not know */
+    ACQUIRE_SPLIT     /* of a quorum alone: no device has a majority; to be asked again soon */
 };
 
 enum renew_answer { RENEW_RENEWED, RENEW_REGAINED, RENEW_LOST };
@@ -132,7 +135,7 @@ struct store_reply {
             struct wall turn; /* granted; done, passed: the newest settled or taken */
             /* held: the lock's time left, -1 where it has none; in device scope that of the seat of
              * this device's run before. paused: the pause's, -1 where it has no end. wait, early.
-             * full: ask again then. */
+             * full, split: ask again then. */
             int64_t left_ms;
             const char *holder;      /* held: the lock's value; done: token of who ran it, or "";
                                         mismatch: whose run it is */
@@ -176,8 +179,11 @@ struct store_reply {
         struct {
             const char *before; /* the text that stood there; "": it was not paused */
         } pause;                /* and resume */
+        const void *raw;        /* the store's own; then `server` is not known */
     };
-    enum fault fault;  /* STORE_ERROR, STORE_NO_ANSWER: its class; else FAULT_NONE */
+    enum fault fault; /* STORE_ERROR, STORE_NO_ANSWER: its class; else FAULT_NONE */
+    bool spent;       /* acquire, of a quorum alone: its token was given back, and is over; the next
+                         question needs another */
     const char *error; /* STORE_ERROR, STORE_NO_ANSWER: a sentence part for people */
 };
 
@@ -188,6 +194,7 @@ struct store_reply {
 struct store_need {
     struct boot next;  /* its next question, at the earliest; BOOT_NEVER: there is none */
     struct boot watch; /* the next that a takeover hangs on: a connection is to be there by then */
+    uint16_t watch_slot; /* of that one, as store_call.slot */
 };
 
 /* Embedded in its owner. */
@@ -206,5 +213,7 @@ struct store_call {
     /* The owner's, changed only while the call is not submitted: for the store of this device
      * alone, where a shared one stands beside it. */
     bool local;
+    /* The owner's, set for good: where a cluster has the keys of all its requests (core/slot.h). */
+    uint16_t slot;
 };
 #endif

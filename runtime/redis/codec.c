@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/codec.h"
+#include "base/text.h"
 #include "core/hash_tag.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No script has more. */
-#define KEYS_MAX 7
+/* Of the kinds of a script's keys, of which no script has more than 9. */
+#define KEYS_SIZE 48
 
 static void add_text(struct redis_codec_command *c, const char *text, size_t len)
 {
@@ -232,34 +233,28 @@ static void add_resume(struct redis_codec_command *c, const struct store_request
 /* What a verb sends: its script, the kinds of its keys in the script's order, its arguments. */
 struct form {
     const struct redis_script *script;
-    const char *keys[KEYS_MAX + 1];
+    const char *keys; /* a blank between two */
     void (*add)(struct redis_codec_command *c, const struct store_request *request);
 };
 
 static const struct form forms[STORE_VERB_COUNT] = {
-    [STORE_ACQUIRE] = { &redis_script_acquire,
-                        { "lock", "claim", "pause", "history", "seats" },
-                        add_acquire },
-    [STORE_RENEW] = { &redis_script_renew, { "lock", "claim" }, add_renew },
-    [STORE_FINISH] = { &redis_script_finish, { "lock", "claim", "history" }, add_finish },
-    [STORE_HELLO] = { &redis_script_hello,
-                      { "size", "jobs", "devices", "confs", "seen" },
-                      add_hello },
-    [STORE_INDEX] = { &redis_script_index, { "jobs" }, add_index },
-    [STORE_CONFIG_GET] = { &redis_script_config_get, { "confs" }, add_config_get },
-    [STORE_CONFIG_PUT] = { &redis_script_config_put, { "confs", "seen" }, add_config_put },
-    [STORE_PAUSE] = { &redis_script_pause, { "pause" }, add_pause },
-    [STORE_RESUME] = { &redis_script_resume, { "pause", "claim" }, add_resume },
+    [STORE_ACQUIRE] = { &redis_script_acquire, "lock claim pause history seats", add_acquire },
+    [STORE_RENEW] = { &redis_script_renew, "lock claim", add_renew },
+    [STORE_FINISH] = { &redis_script_finish, "lock claim history", add_finish },
+    [STORE_HELLO] = { &redis_script_hello, "size jobs devices confs seen", add_hello },
+    [STORE_INDEX] = { &redis_script_index, "jobs", add_index },
+    [STORE_CONFIG_GET] = { &redis_script_config_get, "confs", add_config_get },
+    [STORE_CONFIG_PUT] = { &redis_script_config_put, "confs seen", add_config_put },
+    [STORE_PAUSE] = { &redis_script_pause, "pause", add_pause },
+    [STORE_RESUME] = { &redis_script_resume, "pause claim", add_resume },
 };
 
 /* In device scope. */
 static const struct form seat_forms[] = {
-    [STORE_ACQUIRE] = { &redis_script_seat_acquire,
-                        { "seats", "claim", "pause", "devices", "history", "lock", "queue" },
+    [STORE_ACQUIRE] = { &redis_script_seat_acquire, "seats claim pause devices history lock queue",
                         add_seat_acquire },
-    [STORE_RENEW] = { &redis_script_seat_renew, { "seats", "claim", "devices" }, add_seat_renew },
-    [STORE_FINISH] = { &redis_script_seat_finish,
-                       { "seats", "claim", "devices", "history", "pause" },
+    [STORE_RENEW] = { &redis_script_seat_renew, "seats claim devices", add_seat_renew },
+    [STORE_FINISH] = { &redis_script_seat_finish, "seats claim devices history pause",
                        add_seat_finish },
 };
 
@@ -277,20 +272,23 @@ static bool is_fleets(enum store_verb verb)
            verb == STORE_CONFIG_PUT;
 }
 
-static void add_keys(struct redis_codec_command *c, const struct store_request *q,
-                     const char *prefix, const char *const *kinds)
-{
-    size_t count = 0;
+static const char digits[][2] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
 
-    while (kinds[count])
-        count++;
-    add_u64(c, count);
-    for (size_t i = 0; i < count; i++) {
+static void add_keys(struct redis_codec_command *c, const struct store_request *q,
+                     const char *prefix, const char *kinds)
+{
+    char copy[KEYS_SIZE], *rest = copy, *kind;
+    size_t count = c->count++; /* their number comes before them, and is known after */
+
+    text_copy(copy, sizeof copy, kinds);
+    while ((kind = strsep(&rest, " "))) {
         if (is_fleets(q->verb))
-            add(c, "%s{_fleet}:%s", prefix, kinds[i]);
+            add(c, "%s{_fleet}:%s", prefix, kind);
         else
-            add_job_key(c, q->job, prefix, kinds[i]);
+            add_job_key(c, q->job, prefix, kind);
     }
+    c->arguments[count] = digits[c->count - count - 1];
+    c->lengths[count] = 1;
 }
 
 int redis_codec_compose(const struct store_request *request, const char *prefix,

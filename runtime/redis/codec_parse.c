@@ -154,6 +154,8 @@ static int fill_acquire(enum acquire_answer answer, const struct redis_codec_rea
     case ACQUIRE_NEWER:
         a->version = (uint64_t)e->number[0];
         return 0;
+    case ACQUIRE_SPLIT: /* a quorum's own: no script says it */
+        break;
     }
     return -EBADMSG;
 }

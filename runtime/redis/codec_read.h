@@ -6,7 +6,7 @@
 
 /* Beyond this Lua's numbers are no longer whole. */
 #define REDIS_CODEC_NUMBER_MAX ((INT64_C(1) << 53) - 1)
-#define REDIS_CODEC_ELEMENTS_MAX 10
+#define REDIS_CODEC_ELEMENTS_MAX 14
 
 /* One answer of a script: its first word, and the types of what follows the server's time: n a
  * number that is not negative, o one that may be missing, l a time left (-1: for ever), s a text, t

@@ -18,9 +18,10 @@ static bool copy_text(const char **text)
  * freed. */
 static bool copy_texts(struct redis_settings *copy)
 {
-    const char **texts[] = { &copy->prefix,   &copy->client_name, &copy->username,
-                             &copy->password, &copy->tls.module,  &copy->tls.ca,
-                             &copy->tls.cert, &copy->tls.key,     &copy->tls.name };
+    const char **texts[] = { &copy->prefix,   &copy->client_name,       &copy->username,
+                             &copy->password, &copy->tls.module,        &copy->tls.ca,
+                             &copy->tls.cert, &copy->tls.key,           &copy->tls.name,
+                             &copy->master,   &copy->sentinel_username, &copy->sentinel_password };
     bool whole = true;
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -28,14 +29,14 @@ static bool copy_texts(struct redis_settings *copy)
     return whole;
 }
 
-static bool copy_endpoints(struct redis_settings *copy)
+static bool copy_endpoints(const struct redis_endpoint **all, size_t count)
 {
-    struct redis_endpoint *endpoints = calloc(copy->endpoint_count, sizeof *endpoints);
-    const struct redis_endpoint *originals = copy->endpoints;
+    const struct redis_endpoint *originals = *all;
+    struct redis_endpoint *endpoints = calloc(count + 1, sizeof *endpoints);
     bool whole = endpoints != NULL;
 
-    copy->endpoints = endpoints;
-    for (size_t i = 0; endpoints && i < copy->endpoint_count; i++) {
+    *all = endpoints;
+    for (size_t i = 0; endpoints && i < count; i++) {
         endpoints[i] = originals[i];
         whole = copy_text(&endpoints[i].host) && whole;
         whole = copy_text(&endpoints[i].text) && whole;
@@ -52,7 +53,10 @@ int redis_settings_copy(const struct redis_settings *settings, struct redis_sett
         return -ENOMEM;
     *copy = *settings;
     whole = copy_texts(copy);
-    whole = copy_endpoints(copy) && whole;
+    copy->servers = NULL;
+    copy->server_count = 0;
+    whole = copy_endpoints(&copy->endpoints, copy->endpoint_count) && whole;
+    whole = copy_endpoints(&copy->sentinels, copy->sentinel_count) && whole;
     if (!whole) {
         redis_settings_free(copy);
         return -ENOMEM;
@@ -73,30 +77,42 @@ static void free_secret(const char *text)
     free_text(text);
 }
 
-int redis_settings_set_password(struct redis_settings *settings, const char *password)
+int redis_settings_set_password(struct redis_settings *settings, bool of_sentinels,
+                                const char *password)
 {
-    if (text_same(settings->password, password))
+    const char **kept = of_sentinels ? &settings->sentinel_password : &settings->password;
+
+    if (text_same(*kept, password))
         return 0;
     if (!copy_text(&password))
         return -ENOMEM;
-    free_secret(settings->password);
-    settings->password = password;
+    free_secret(*kept);
+    *kept = password;
     return 1;
+}
+
+static void free_endpoints(const struct redis_endpoint *endpoints, size_t count)
+{
+    for (size_t i = 0; endpoints && i < count; i++) {
+        free_text(endpoints[i].host);
+        free_text(endpoints[i].text);
+    }
+    free((void *)(uintptr_t)endpoints);
 }
 
 void redis_settings_free(struct redis_settings *settings)
 {
     if (!settings)
         return;
-    for (size_t i = 0; settings->endpoints && i < settings->endpoint_count; i++) {
-        free_text(settings->endpoints[i].host);
-        free_text(settings->endpoints[i].text);
-    }
-    free((void *)(uintptr_t)settings->endpoints);
+    free_endpoints(settings->endpoints, settings->endpoint_count);
+    free_endpoints(settings->sentinels, settings->sentinel_count);
     free_text(settings->prefix);
     free_text(settings->client_name);
     free_text(settings->username);
     free_secret(settings->password);
+    free_text(settings->master);
+    free_text(settings->sentinel_username);
+    free_secret(settings->sentinel_password);
     free_text(settings->tls.module);
     free_text(settings->tls.ca);
     free_text(settings->tls.cert);
