@@ -124,5 +124,7 @@ int64_t cost_bytes(const struct cost_terms *terms, const struct cost *part)
         bytes += exchanges * RECORDS_BYTES;
     if (!terms->kept)
         bytes += questions(part) * (CONNECT_BYTES + (terms->tls ? HANDSHAKE_BYTES : 0));
+    if (terms->servers > 0)
+        bytes *= terms->servers;
     return bytes / terms->fleet;
 }

@@ -17,6 +17,7 @@ struct cost_terms {
     int64_t checkin_ms; /* between two hellos; 0: by the fleet's size */
     int64_t idle_timeout_ms;
     int64_t keepalive_ms; /* 0: off */
+    uint32_t servers;     /* of a quorum, each of which is asked; 0: one server */
     bool kept;            /* each question finds a connection: cost_keeps_connection() */
 };
 

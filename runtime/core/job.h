@@ -166,8 +166,9 @@ struct job {
     bool apart;       /* other devices have it under another lock: it takes no turns here */
     bool mixed;       /* by the last answer, another configuration ran it */
     bool mismatch_said;
-    uint8_t prints; /* how many of prints_said were written, less whole rounds */
-    uint8_t overs;  /* `over` answers in a row */
+    uint8_t prints;     /* how many of prints_said were written, less whole rounds */
+    uint8_t overs : 4;  /* `over` answers in a row */
+    uint8_t splits : 4; /* `split` answers in a row */
     uint32_t prints_said[JOB_PRINTS_SAID]; /* short for prints of other configurations; 0: none */
     uint32_t bar_version; /* with JOB_OUTDATED, JOB_NEWER: that version, or layout */
     uint32_t watch;       /* place among the watchers of `turn` */

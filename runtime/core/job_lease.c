@@ -180,7 +180,7 @@ static void granted(struct lease *l, const struct store_reply *reply)
     job_answered_turn(j, reply->acquire.turn);
     if (l->way != LEASE_WITHOUT_LOCK)
         job_alone_granted(j);
-    j->overs = 0;
+    j->overs = j->splits = 0;
     if (unwanted) {
         job_report(j, &r);
         job_happen(j, JOB_EVENT_SPARE, reply->received);

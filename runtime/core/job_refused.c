@@ -6,6 +6,9 @@
 
 /* `over` twice in a row for tokens that were never finished: a server that answers anything. */
 #define JOB_OVERS_MAX 2
+/* Each `split` doubles the wait for the next question, so often: from half a second on average to
+ * five. */
+#define JOB_DOUBLINGS_MAX 4
 
 static void refused_held(struct job *j, const struct store_reply *reply)
 {
@@ -119,6 +122,14 @@ static void refused_over(struct job *j, const struct store_reply *reply)
         job_ask_again(j, reply->received, 0);
 }
 
+/* A quorum's servers are divided among those that ask, or some of them are away: nobody has won. */
+static void refused_split(struct job *j, const struct store_reply *reply)
+{
+    job_ask_again(j, reply->received, reply->acquire.left_ms << j->splits);
+    if (j->splits < JOB_DOUBLINGS_MAX)
+        j->splits++;
+}
+
 /* The turn has passed by that, whenever the pause ends (PROTOCOL rule 17). */
 static void refused_paused(struct job *j, const struct store_reply *reply)
 {
@@ -144,7 +155,9 @@ void job_refused(struct lease *l, const struct store_reply *reply)
     job_versions_heard(j, reply);
     if (reply->acquire.answer != ACQUIRE_OVER)
         j->overs = 0;
-    if (reply->acquire.answer != ACQUIRE_HELD)
+    if (reply->acquire.answer != ACQUIRE_SPLIT)
+        j->splits = 0;
+    if (reply->acquire.answer != ACQUIRE_HELD && reply->acquire.answer != ACQUIRE_SPLIT)
         job_keep_holder(j, NULL); /* its run has ended, and did not go silent */
     switch (reply->acquire.answer) {
     case ACQUIRE_HELD:
@@ -164,6 +177,9 @@ void job_refused(struct lease *l, const struct store_reply *reply)
         break;
     case ACQUIRE_PAUSED:
         refused_paused(j, reply);
+        break;
+    case ACQUIRE_SPLIT:
+        refused_split(j, reply);
         break;
     case ACQUIRE_OVER:
         refused_over(j, reply);

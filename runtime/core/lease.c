@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/lease.h"
 #include "core/lease_internal.h"
+#include "core/slot.h"
 
 /* While renewals are refused: so many tries in the time between two good ones, at the least. */
 #define LEASE_TRIES_A_RENEWAL 4
@@ -163,6 +164,8 @@ static void rejected(struct lease *l, const struct step *s)
 /* Nothing is out: the job gives its slot to others meanwhile. */
 static void turned_away(struct lease *l, const struct step *s)
 {
+    if (s->reply->spent)
+        lease_renew_token(l);
     l->env->ops->rejected(l, s->now, next_delay_ms(l, s->reply->fault));
 }
 
@@ -204,6 +207,8 @@ static void refused(struct lease *l, const struct step *s)
 {
     reset_failures(l);
     l->asked = true;
+    if (s->reply->spent)
+        lease_renew_token(l);
     l->env->ops->refused(l, s->reply);
 }
 
@@ -286,6 +291,9 @@ static void answer(struct store_call *call, const struct store_reply *r)
         l->env->ops->unanswered(l, call->verb, r);
     else
         l->env->ops->answered(l);
+    if (r->spent && l->state == LEASE_UNKNOWN)
+        lease_happen(l, LEASE_EVENT_EXPIRE,
+                     r->received); /* whatever it was granted was given back */
     happen(l, event, &(struct step){ .now = r->received, .reply = r });
     l->env->ops->changed(l, r->received);
 }
@@ -300,7 +308,7 @@ void lease_happen(struct lease *l, enum lease_event event, struct boot now)
 void lease_init(struct lease *l, struct lease_env *env, const struct job_spec *spec)
 {
     *l = (struct lease){
-        .call = { .compose = lease_compose, .answer = answer },
+        .call = { .compose = lease_compose, .answer = answer, .slot = slot_of_job(spec) },
         .env = env,
         .spec = spec,
         .wake = BOOT_NEVER,

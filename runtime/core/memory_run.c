@@ -36,9 +36,11 @@ static void write_again(struct memory_claim *r, struct wall now,
     memory_keep(r, now, request->job);
 }
 
+/* Of its turn: one that was declined was one all the same; one that never started was none: of a
+ * quorum, this server may have granted what the others did not. */
 static uint32_t tries(const struct memory_claim *r)
 {
-    return memory_tries(r->state, r->outcome, r->attempt);
+    return r->attempt + (r->state == MEMORY_ENDED && r->outcome == OUTCOME_DECLINED ? 1 : 0);
 }
 
 void memory_renew(struct memory_claim *r, struct wall now, const struct store_request *request,
@@ -130,8 +132,11 @@ static bool write_end(struct memory_claim *r, struct wall now, const struct stor
         !(mine && r->state == MEMORY_GAVE_UP))
         r->streak++;
     wait_for_holder(r, now, request);
-    r->turn = request->turn;
-    r->attempt = request->attempt;
+    /* Who gives a grant back that it was never told of does not know which attempt that was. */
+    if (request->outcome != OUTCOME_UNSTARTED) {
+        r->turn = request->turn;
+        r->attempt = request->attempt;
+    }
     if (r->attempt > 0 && gives_back(request))
         r->attempt--;
     text_copy(r->token, sizeof r->token, request->token);

@@ -32,10 +32,13 @@ end
 local held = holder == token and 1 or 0
 local mine = c_tok == token
 local manual = mine and c[10] == '1'                          -- by hand: one attempt, and never a change of `streak`
--- The record is gone, or older than this run. A try that was given back was one all the same.
-local tries = c_att + ((c_state == 'declined' or c_state == 'unstarted') and 1 or 0)
+-- The record is gone, or older than this run. A try that was declined was one all the same; one that never started was
+-- none (renew).
+local tries = c_att + (c_state == 'declined' and 1 or 0)
 local behind = c_turn < turn or (c_turn == turn and tries < att)
 if outcome == 'unstarted' and not mine then return {'recorded', now, held, 0} end
+-- Who gives a grant back that it was never told of does not know which attempt that was: the claim does.
+if outcome == 'unstarted' then turn, att = c_turn, c_att end
 -- The first write is one that a full Redis accepts; the ones after it are then accepted too.
 if held == 1 and kind[2] == 1 and clean then redis.call('DEL', lock) else redis.call('PEXPIRE', claim, keep) end
 if kind[1] == 1 then

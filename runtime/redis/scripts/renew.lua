@@ -22,8 +22,9 @@ if c_tok == token and c_state ~= 'running' then return {'lost', now, 0, c_state}
 if holder ~= nil and holder ~= token then return {'lost', now, left, holder} end
 -- The key is ours, or gone. Gone: only if nobody has had a turn since.
 local other = c_state ~= 'blank' and c_state ~= 'assumed' and c_tok ~= token
--- A try that was given back was one all the same.
-local tries = c_att + ((c_state == 'declined' or c_state == 'unstarted') and 1 or 0)
+-- A try that was declined was one all the same. One that never started was none: of a quorum, servers that have granted
+-- another device, which gave it back, join the majority's lease by this.
+local tries = c_att + (c_state == 'declined' and 1 or 0)
 local newer = other and (c_turn > turn or (c_turn == turn and tries >= att))
 if holder == nil and newer then return {'lost', now, 0, c_tok} end
 if holder == token then
