@@ -7,10 +7,11 @@
 #include <hiredis/hiredis.h>
 #include <stddef.h>
 
+/* A master's answer to ROLE: arrays of its replicas, in an array, in an array. */
+#define REDIS_INBOX_DEPTH_MAX 3
 /* More than any reply of ours has; hello's, and what people ask for, have arrays in them. */
 #define REDIS_INBOX_ELEMENTS_MAX 64
 #define REDIS_INBOX_NESTED_MAX 1000 /* of an array in an array */
-#define REDIS_INBOX_DEPTH_MAX 2
 /* Bytes of one reply, whole or not yet: also of many elements, each of which is small. */
 #define REDIS_INBOX_BYTES_MAX ((size_t)64 * 1024)
 

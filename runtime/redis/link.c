@@ -49,7 +49,7 @@ static void give_up_waiting(struct redis_link *link, struct boot now)
 
 static void try_again(struct redis_link *link)
 {
-    if (link->owner.wants(link->owner.context)) {
+    if (link->moved || link->owner.wants(link->owner.context)) {
         redis_link_connect(link);
         return;
     }
@@ -124,6 +124,8 @@ int redis_link_new(const struct redis_settings *settings, const struct redis_sto
     link->opened_for = BOOT_NEVER;
     redis_retry_init(&link->retry, settings->backoff_min_ms, settings->backoff_max_ms);
     r = add_sources(link);
+    if (r >= 0 && settings->finder)
+        r = redis_link_make_finder(link);
     if (r < 0) {
         redis_link_free(link);
         return r;
@@ -139,6 +141,8 @@ void redis_link_free(struct redis_link *link)
     if (!link)
         return;
     redis_link_orphan(redis_link_disconnect(link), &closed);
+    if (link->finder)
+        link->settings->finder->free(link->finder);
     redis_alarm_done(&link->alarm);
     sd_event_source_disable_unref(link->kick);
     redis_wire_done(&link->wire);
@@ -187,6 +191,11 @@ int redis_link_send(struct redis_link *link, const struct redis_command *command
     (void)redis_wire_flush(&link->wire);
     redis_link_rearm(link);
     return 0;
+}
+
+bool redis_link_is_up(const struct redis_link *link)
+{
+    return link->phase == PHASE_UP;
 }
 
 const struct redis_route *redis_link_route(const struct redis_link *link)

@@ -43,6 +43,11 @@ struct redis_link_owner {
     void (*ready)(void *context);
     /* Something waits for a connection. */
     bool (*wants)(void *context);
+    /* As redis_link_watch. NULL: nobody wants to know. */
+    redis_link_watch *changed;
+    /* A reply that answers no request: what was published to the connection. False, or NULL: it
+     * is none, too. */
+    bool (*heard)(void *context, const redisReply *reply);
     /* NULL: nobody wants to know. It may change nothing. */
     void (*step)(void *context, enum redis_link_step step);
     void *context;
@@ -68,6 +73,8 @@ bool redis_link_has_room(const struct redis_link *link);
 int redis_link_send(struct redis_link *link, const struct redis_command *command,
                     struct redis_link_request *request);
 
+/* Its connection has served. */
+bool redis_link_is_up(const struct redis_link *link);
 /* See redis_store_expect(). */
 void redis_link_expect(struct redis_link *link, const struct store_need *need);
 /* See redis_store_sound(). */

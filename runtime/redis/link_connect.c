@@ -103,7 +103,7 @@ static void secure(struct redis_link *link)
 {
     const struct redis_settings *settings = link->settings;
     size_t number = link->route.endpoint;
-    const char *host = settings->endpoints[number].host;
+    const char *host = redis_route_server(&link->route)->host;
     struct tls_peer peer = { .name = settings->tls.name ? settings->tls.name : host,
                              .number = number,
                              .clock_s = wall_seconds(),
@@ -130,7 +130,7 @@ static void connected(struct redis_link *link)
         return;
     }
     redis_link_tell(link, REDIS_LINK_CONNECTED);
-    if (link->settings->endpoints[link->route.endpoint].tls)
+    if (redis_route_server(&link->route)->tls)
         secure(link);
     else
         begin(link);
@@ -178,6 +178,13 @@ static void drop_nameless(struct redis_link *link, const char *why)
     redis_link_drop(link, &fault);
 }
 
+void redis_link_take_names(struct redis_link *link, const struct redis_names *names)
+{
+    redis_route_take_names(&link->route, names);
+    redis_link_tell(link, REDIS_LINK_NAMED);
+    open_any(link);
+}
+
 static void on_names(struct redis_lookup *lookup, const struct redis_names *names, const char *why)
 {
     struct redis_link *link =
@@ -187,9 +194,7 @@ static void on_names(struct redis_lookup *lookup, const struct redis_names *name
         drop_nameless(link, why);
         return;
     }
-    redis_route_take_names(&link->route, names);
-    redis_link_tell(link, REDIS_LINK_NAMED);
-    open_any(link);
+    redis_link_take_names(link, names);
 }
 
 static void ask_names(struct redis_link *link)
@@ -214,8 +219,11 @@ void redis_link_connect(struct redis_link *link)
 {
     link->hurried = link->hurried || link->urgent;
     link->urgent = false;
+    link->moved = false;
     link->connect_deadline = boot_add(redis_link_now(), link->settings->connect_timeout_ms);
-    if (redis_route_needs_names(&link->route))
+    if (link->finder)
+        redis_link_find(link);
+    else if (redis_route_needs_names(&link->route))
         ask_names(link);
     else
         open_any(link);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * redis/link_internal.h: what the files of the link share: link.c (owner and event loop),
  * link_state.c (the phase, and what ends it), link_connect.c (up to the open socket),
- * link_replies.c (what comes in), link_idle.c (no connection while none is needed). */
+ * link_find.c (whose address that is), link_replies.c (what comes in), link_idle.c (no connection
+ * while none is needed). */
 #ifndef ROTA_REDIS_LINK_INTERNAL_H
 #define ROTA_REDIS_LINK_INTERNAL_H
 #include "redis/alarm.h"
+#include "redis/finder.h"
 #include "redis/link.h"
 #include "redis/retry.h"
 #include "redis/route.h"
@@ -14,7 +16,7 @@
 
 enum phase {
     PHASE_IDLE,
-    PHASE_NAMING, /* the host's addresses are asked for */
+    PHASE_NAMING, /* the host's addresses are asked for, or who the server is */
     PHASE_CONNECTING,
     PHASE_SECURING, /* connected: the TLS handshake is under way */
     /* Connected, and the login and the first commands are on their way: nothing is proven yet. */
@@ -29,7 +31,8 @@ struct redis_link {
     struct redis_link_owner owner;
     enum phase phase;
     struct redis_route route;
-    struct redis_lookup lookup; /* out in PHASE_NAMING */
+    struct redis_finder *finder; /* settings->finder's; NULL: there is none */
+    struct redis_lookup lookup;  /* out in PHASE_NAMING, where there is no finder */
     struct redis_secure secure;
     struct redis_wire wire;
     sd_event_source *io, *kick;
@@ -44,6 +47,7 @@ struct redis_link {
     struct boot opened_for; /* the last need.watch that a connection was opened ahead for */
     bool urgent;            /* somebody cannot wait for the window */
     bool hurried;           /* and that was granted since the link was up */
+    bool moved;             /* connected anew though nothing waits, as the last one was kept */
     bool login_first;       /* the last login was refused: commands wait until it is accepted */
     bool faulty;            /* the event loop refused something: only the watchdog can help */
 };
@@ -91,11 +95,20 @@ void redis_link_lose(struct redis_link *link, int error);
 
 /* link_connect.c */
 
+/* The server's addresses are known. */
+void redis_link_take_names(struct redis_link *link, const struct redis_names *names);
 /* A try begins: from PHASE_IDLE or PHASE_WAITING. */
 void redis_link_connect(struct redis_link *link);
 /* Connecting to the present address has taken too long. False where there is no further one: then
  * nothing has changed. */
 bool redis_link_connect_next(struct redis_link *link);
+
+/* link_find.c */
+
+/* Makes the finder that the settings want. 0 or a negative errno. */
+int redis_link_make_finder(struct redis_link *link);
+/* Asks it. */
+void redis_link_find(struct redis_link *link);
 
 /* link_idle.c */
 

@@ -77,7 +77,7 @@ static void take_replies(struct redis_link *link)
         }
         if (link->wire.login.left > 0)
             take_login_reply(link, reply);
-        else
+        else if (!link->owner.heard || !link->owner.heard(link->owner.context, reply))
             take_command_reply(link, reply);
         freeReplyObject(reply);
     }

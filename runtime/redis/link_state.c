@@ -36,8 +36,10 @@ void redis_link_set_phase(struct redis_link *link, enum phase phase,
     if (phase == PHASE_UP && redis_transport_facts(&link->wire.transport, &facts))
         change.tls = &facts;
     link->phase = phase;
-    if (after != before && link->env.watch)
-        link->env.watch(link->env.context, &change);
+    if (phase == PHASE_IDLE && link->finder)
+        link->settings->finder->rest(link->finder);
+    if (after != before && link->owner.changed)
+        link->owner.changed(link->owner.context, &change);
 }
 
 static struct boot earliest_deadline(const struct redis_link *link)
@@ -95,7 +97,7 @@ void redis_link_rearm(struct redis_link *link)
 
 struct redis_link_request *redis_link_disconnect(struct redis_link *link)
 {
-    if (link->phase == PHASE_NAMING)
+    if (link->phase == PHASE_NAMING && !link->finder)
         link->env.resolve_cancel(link->env.context, &link->lookup);
     link->io = sd_event_source_disable_unref(link->io);
     link->io_events = 0;

@@ -49,6 +49,14 @@ static int add_name(struct redis_login *login, struct redis_outbox *outbox, cons
     return add(login, outbox, arguments);
 }
 
+static int add_role(struct redis_login *login, struct redis_outbox *outbox)
+{
+    const char *const arguments[] = { "ROLE", NULL, NULL };
+
+    login->role = true;
+    return add(login, outbox, arguments);
+}
+
 int redis_login_begin(const struct redis_settings *settings, struct redis_outbox *outbox,
                       struct redis_login *ret_login)
 {
@@ -59,6 +67,8 @@ int redis_login_begin(const struct redis_settings *settings, struct redis_outbox
         r = add_auth(&login, outbox, settings);
     if (r == 0 && settings->database != 0)
         r = add_select(&login, outbox, settings->database);
+    if (r == 0 && settings->finder)
+        r = add_role(&login, outbox);
     if (r == 0 && settings->client_name) {
         r = add_name(&login, outbox, settings->client_name);
         login.named = true;
@@ -68,15 +78,33 @@ int redis_login_begin(const struct redis_settings *settings, struct redis_outbox
     return r;
 }
 
+static bool is_word(const redisReply *reply, int type, const char *word)
+{
+    return reply->type == type && strcmp(reply->str, word) == 0;
+}
+
+static int take_role(const redisReply *reply, struct redis_fault *ret_fault)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0)
+        return -EBADMSG;
+    if (is_word(reply->element[0], REDIS_REPLY_STRING, "master"))
+        return 0;
+    redis_fault_of_error("READONLY", ret_fault);
+    return -EACCES;
+}
+
 int redis_login_take(struct redis_login *login, const redisReply *reply,
                      struct redis_fault *ret_fault)
 {
     bool only_name = login->named && login->left == 1;
+    bool role = login->role && login->left == (login->named ? 2 : 1);
     struct redis_fault fault;
 
     login->left--;
+    if (role && reply->type != REDIS_REPLY_ERROR)
+        return take_role(reply, ret_fault);
     if (reply->type != REDIS_REPLY_ERROR)
-        return reply->type == REDIS_REPLY_STATUS && strcmp(reply->str, "OK") == 0 ? 0 : -EBADMSG;
+        return is_word(reply, REDIS_REPLY_STATUS, "OK") ? 0 : -EBADMSG;
     redis_fault_of_error(reply->str, &fault);
     if (only_name && !fault.closes)
         return 0;

@@ -9,14 +9,14 @@ void redis_route_init(struct redis_route *route, const struct redis_settings *se
     *route = (struct redis_route){ .settings = settings };
 }
 
-static const struct redis_endpoint *present(const struct redis_route *route)
+const struct redis_endpoint *redis_route_server(const struct redis_route *route)
 {
-    return &route->settings->endpoints[route->endpoint];
+    return route->found ? route->found : &route->settings->endpoints[route->endpoint];
 }
 
 const char *redis_route_text(const struct redis_route *route)
 {
-    return present(route)->text;
+    return redis_route_server(route)->text;
 }
 
 static bool is_numeric(const char *host)
@@ -28,7 +28,9 @@ static bool is_numeric(const char *host)
 
 bool redis_route_needs_names(const struct redis_route *route)
 {
-    return !present(route)->is_unix && route->names.count == 0 && !is_numeric(present(route)->host);
+    const struct redis_endpoint *server = redis_route_server(route);
+
+    return !server->is_unix && route->names.count == 0 && !is_numeric(server->host);
 }
 
 /* Where the list is begun, so that each try goes on where the last one ended. */
@@ -53,7 +55,7 @@ void redis_route_take_names(struct redis_route *route, const struct redis_names 
 
 struct redis_endpoint redis_route_target(const struct redis_route *route)
 {
-    struct redis_endpoint target = *present(route);
+    struct redis_endpoint target = *redis_route_server(route);
 
     if (route->names.count > 0)
         target.host = route->names.address[route->at];

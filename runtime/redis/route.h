@@ -10,6 +10,7 @@
 
 struct redis_route {
     const struct redis_settings *settings;
+    const struct redis_endpoint *found; /* a finder's; NULL: those of the settings */
     size_t endpoint;
     struct redis_names names; /* of a named endpoint, in the order of trying; none: not resolved */
     size_t at;                /* in names */
@@ -20,6 +21,8 @@ struct redis_route {
 
 /* `settings` is kept. */
 void redis_route_init(struct redis_route *route, const struct redis_settings *settings);
+/* The server that is tried. */
+const struct redis_endpoint *redis_route_server(const struct redis_route *route);
 /* For people. */
 const char *redis_route_text(const struct redis_route *route);
 /* A host name that is to be resolved before this connection can be made. */
