@@ -23,7 +23,7 @@ struct redis_survey {
     bool asked, ended;
 };
 
-static const struct redis_codec_shape shapes[] = { { "survey", "xnxnnxxxxo", 0 },
+static const struct redis_codec_shape shapes[] = { { "survey", "xnxnnxxxxooooo", 0 },
                                                    { NULL, NULL, 0 } };
 
 static struct redis_survey *survey_of(struct redis_link_request *request)
@@ -66,8 +66,12 @@ static bool take_facts(struct redis_survey *s, const redisReply *reply)
         .people_barred = reading.text[7],
         .people_rights = reading.text[8],
         .full_bytes = reading.number[9],
+        .replicas = reading.number[10],
+        .close_replicas = reading.number[11],
+        .crowded = reading.number[12],
+        .fork_ms = reading.number[13],
     };
-    return reading.number[3] <= REDIS_SAVED_NEVER;
+    return reading.number[3] <= REDIS_SAVED_OVERDUE;
 }
 
 /* NOAUTH is what a login that was left out gets, NOPERM a command. */
@@ -87,7 +91,8 @@ static bool on_reply(struct redis_link_request *request, const redisReply *reply
     if (!reply)
         return true; /* on_change() has said so */
     s->end.answered_ms = boot_between(s->sent, redis_link_now());
-    if (!fault && !take_facts(s, reply))
+    if (!fault &&
+        !(s->plan.script ? take_facts(s, reply) : s->plan.take(s->plan.env->context, reply)))
         return false;
     s->end.step = fault ? step_of(fault, reply->str) : REDIS_SURVEY_DONE;
     finish(s, fault ? fault->class : FAULT_NONE, fault ? fault->reason : NULL);
@@ -97,8 +102,8 @@ static bool on_reply(struct redis_link_request *request, const redisReply *reply
 static void on_ready(void *context)
 {
     struct redis_survey *s = context;
-    struct redis_command command = { ARGUMENTS_FIXED + s->plan.key_count, s->arguments,
-                                     s->lengths };
+    const struct redis_command script = { ARGUMENTS_FIXED + s->plan.key_count, s->arguments,
+                                          s->lengths };
     struct tls_facts tls;
 
     if (s->asked || !redis_link_has_room(s->link))
@@ -112,7 +117,7 @@ static void on_ready(void *context)
     s->sent = redis_link_now();
     s->request.done = on_reply;
     s->request.deadline = boot_add(s->sent, s->plan.settings->command_timeout_ms);
-    if (redis_link_send(s->link, &command, &s->request) < 0)
+    if (redis_link_send(s->link, s->plan.script ? &script : s->plan.command, &s->request) < 0)
         finish(s, FAULT_OURS, "memory is short");
 }
 
@@ -175,13 +180,12 @@ static void no_random(void *context, void *buffer, size_t size)
 static int open_link(struct redis_survey *s)
 {
     struct redis_link_owner owner = {
-        .ready = on_ready, .wants = on_wants, .step = on_step, .context = s
+        .ready = on_ready, .wants = on_wants, .changed = on_change, .step = on_step, .context = s
     };
     struct redis_store_env env = *s->plan.env;
     int r;
 
     env.random = no_random;
-    env.watch = on_change;
     env.resolve = resolve;
     env.resolve_cancel = resolve_cancel;
     env.context = s;
@@ -215,11 +219,12 @@ int redis_survey_new(const struct redis_survey_plan *plan, struct redis_survey *
         return -ENOMEM;
     s->plan = *plan;
     s->began = redis_link_now();
-    s->body = redis_scripts_body(plan->script);
-    if (s->body) {
+    if (plan->script)
+        s->body = redis_scripts_body(plan->script);
+    if (s->body)
         compose(s);
+    if (s->body || !plan->script)
         r = open_link(s);
-    }
     if (r < 0) {
         redis_survey_free(s);
         return r;

@@ -8,6 +8,7 @@
 #include "redis/store.h"
 
 struct redis_survey;
+struct redisReply; /* hiredis */
 
 /* Keys beside the prefix that are looked up; more are not. */
 #define REDIS_SURVEY_KEYS_MAX 64
@@ -27,7 +28,8 @@ enum redis_survey_saved {
     REDIS_SAVED_FAILED,   /* the last try to save */
     REDIS_SAVED_LOG,      /* an append-only file */
     REDIS_SAVED_SNAPSHOT, /* no such file; the last snapshot is age_s old */
-    REDIS_SAVED_NEVER     /* neither, since the server began age_s ago */
+    REDIS_SAVED_NEVER,    /* neither, since the server began age_s ago */
+    REDIS_SAVED_OVERDUE   /* the same, and there has been something to save for long */
 };
 
 /* What the server told. All texts are a stranger's. */
@@ -40,6 +42,12 @@ struct redis_survey_facts {
     int64_t full_bytes; /* its maxmemory, where that is used up and writes are refused; 0: not */
     enum redis_survey_saved saved;
     int64_t age_s;
+    int64_t replicas; /* that it has */
+    /* Replicas that follow closely, plus one; 0: min-replicas-to-write is not set, and it takes
+     * writes without any. */
+    int64_t close_replicas;
+    int64_t crowded; /* its maxclients, where nine in ten of them are there; 0: not */
+    int64_t fork_ms; /* what its last fork took, in which it answers nobody */
     /* Scripts that may not run, with commas ("all 12": none may); and which rights the user lacks
      * for them, as ACL SETUSER takes them. "" where nothing is missing; the rights are "?" where
      * they cannot be looked up (before Redis 7). */
@@ -65,10 +73,14 @@ struct redis_survey_end {
 /* All that it points to must stay. */
 struct redis_survey_plan {
     const struct redis_settings *settings; /* with one endpoint */
-    const struct redis_store_env *env;     /* the loop, the names, and done()'s context */
-    const struct redis_script *script;     /* the question, survey.lua */
+    const struct redis_store_env *env;     /* the loop, the names, and the context of all */
+    const struct redis_script *script;     /* the question, survey.lua; NULL: it is `command` */
     const char *const *keys;               /* lock_keys */
     size_t key_count;                      /* at most REDIS_SURVEY_KEYS_MAX */
+    const struct redis_command *command;
+    /* The answer to `command`, of which there are no facts: false where no server that is meant
+     * says such a thing. */
+    bool (*take)(void *context, const struct redisReply *reply);
     /* Called once, from the event loop, within connect_timeout and command_timeout; what it is
      * given is valid during the call. */
     void (*done)(void *context, const struct redis_survey_end *end);

@@ -13,17 +13,23 @@ local function number(name) return tonumber(field(name)) or 0 end
 local valkey = field('valkey_version')
 local age = math.max(0, math.floor(now / 1000) - number('rdb_last_save_time'))
 -- 0 nothing known  1 the last try failed  2 an append-only file  3 a snapshot, of `age` seconds  4 none since the server began,
--- which counts as one
+-- which counts as one  5 the same, for longer than a server that saves at all leaves a change unsaved (`save 3600 1`)
 local saved = (t.err or not told) and 0 or
   (field('aof_last_write_status') == 'err' or field('rdb_last_bgsave_status') == 'err') and 1 or
-  field('aof_enabled') == '1' and 2 or age + 2 < number('uptime_in_seconds') and 3 or 4
+  field('aof_enabled') == '1' and 2 or age + 2 < number('uptime_in_seconds') and 3 or
+  number('rdb_changes_since_last_save') > 0 and age > 7200 and 5 or 4
 -- What is spent and refused where nothing is evicted; as Redis counts it, without what it sends to replicas and to the disk.
 local most = number('maxmemory')
 local full = field('maxmemory_policy') == 'noeviction' and most > 0 and
   number('used_memory') - number('mem_not_counted_for_evict') >= most and most or 0
+-- Of replicas only with min-replicas-to-write it tells how many follow closely: one more than those, 0 without it.
+local close = tonumber(field('min_slaves_good_slaves')) or -1
+local places = number('maxclients')
+if number('connected_clients') * 10 < places * 9 then places = 0 end
 local answer = {'survey', now, valkey ~= '' and 'valkey ' .. valkey or told and 'redis ' .. field('redis_version') or '',
   field('cluster_enabled') == '1' and 2 or field('role') == 'slave' and 1 or renamed and 3 or 0,
-  field('maxmemory_policy'), saved, age, '', '?', '', '', full}
+  field('maxmemory_policy'), saved, age, '', '?', '', '', full,
+  number('connected_slaves'), close + 1, places, math.floor(number('latest_fork_usec') / 1000)}
 if not redis.acl_check_cmd then return answer end             -- before Redis 7
 
 local missing, unknown = {}, nil
