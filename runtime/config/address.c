@@ -120,9 +120,10 @@ static bool split_tcp(const struct origin *o, const char *text, struct redis_add
 
     a->port = colon ? to_port(colon + 1) : 0;
     if (strstr(text, "://") || a->port == 0) {
-        note(o,
-             "; write \"host:port\", \"[v6]:port\" or \"unix:/path\", such as \"127.0.0.1:6379\"; "
-             "a port is at most 65535");
+        note(o, o->k->flags & SCHEMA_HOSTS
+                    ? "; write \"host:port\" or \"[v6]:port\", such as \"127.0.0.1:26379\""
+                    : "; write \"host:port\", \"[v6]:port\" or \"unix:/path\", such as "
+                      "\"127.0.0.1:6379\"; a port is at most 65535");
         return false;
     }
     host = bracketed ? strndup(text + 1, (size_t)(colon - text) - 2)
@@ -141,32 +142,34 @@ static bool split_tcp(const struct origin *o, const char *text, struct redis_add
     return true;
 }
 
-static void read_one(const struct origin *o, struct redis_config *redis)
+static void read_one(const struct origin *o, struct redis_addresses *all)
 {
     const char *text = config_setting_get_string(o->s);
     struct redis_address a = { 0 };
-    struct redis_address *all;
+    struct redis_address *items;
     bool good;
 
     if (!text) {
-        note(o, "; write text in quotes, such as \"127.0.0.1:6379\"");
+        note(o, o->k->flags & SCHEMA_HOSTS ? "; write text in quotes, such as \"127.0.0.1:26379\""
+                                           : "; write text in quotes, such as \"127.0.0.1:6379\"");
         return;
     }
-    good = strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0 ? split_unix(o, text, &a)
-                                                                : split_tcp(o, text, &a);
+    good = !(o->k->flags & SCHEMA_HOSTS) && strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0
+               ? split_unix(o, text, &a)
+               : split_tcp(o, text, &a);
     if (!good)
         return;
     a.text = reading_copy(o->r, text);
-    all = realloc(redis->addresses, (redis->address_count + 1) * sizeof(*all));
-    if (!all || !a.text || !a.host) {
-        redis->addresses = all ? all : redis->addresses;
+    items = realloc(all->items, (all->count + 1) * sizeof(*items));
+    if (!items || !a.text || !a.host) {
+        all->items = items ? items : all->items;
         o->r->no_memory = true;
         free(a.text);
         free(a.host);
         return;
     }
-    redis->addresses = all;
-    all[redis->address_count++] = a;
+    all->items = items;
+    items[all->count++] = a;
 }
 
 void address_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
@@ -192,28 +195,27 @@ void address_read(struct reading *r, const struct schema_key *k, const config_se
 
 bool address_equal(const void *a, const void *b, size_t size)
 {
-    const struct redis_config *x = a, *y = b;
+    const struct redis_addresses *x = a, *y = b;
 
     (void)size;
-    if (x->address_count != y->address_count)
+    if (x->count != y->count)
         return false;
-    for (size_t i = 0; i < x->address_count; i++)
-        if (strcmp(x->addresses[i].text, y->addresses[i].text) != 0)
+    for (size_t i = 0; i < x->count; i++)
+        if (strcmp(x->items[i].text, y->items[i].text) != 0)
             return false;
     return true;
 }
 
 void address_free(void *dest)
 {
-    struct redis_config *redis = dest;
+    struct redis_addresses *all = dest;
 
-    for (size_t i = 0; i < redis->address_count; i++) {
-        free(redis->addresses[i].text);
-        free(redis->addresses[i].host);
+    for (size_t i = 0; i < all->count; i++) {
+        free(all->items[i].text);
+        free(all->items[i].host);
     }
-    free(redis->addresses);
-    redis->addresses = NULL;
-    redis->address_count = 0;
+    free(all->items);
+    *all = (struct redis_addresses){ 0 };
 }
 
 bool address_is_local(const struct redis_address *a)

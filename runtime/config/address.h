@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * config/address.h: the schema's type for Redis servers: one text or a list, into struct
- * redis_config. */
+ * redis_addresses. */
 #ifndef ROTA_CONFIG_ADDRESS_H
 #define ROTA_CONFIG_ADDRESS_H
 #include "config/parse.h"

@@ -42,14 +42,19 @@ struct redis_address {
 /* Where turns are kept. */
 enum config_store { CONFIG_STORE_REDIS, CONFIG_STORE_LOCAL };
 
+struct redis_addresses {
+    struct redis_address *items;
+    size_t count;
+};
+
 struct redis_config {
-    bool configured;                 /* the group `redis` with an address is there */
-    struct redis_address *addresses; /* tried in turn */
-    size_t address_count;
-    bool tls;                 /* but not to a unix socket */
-    char *tls_ca;             /* or NULL: the system's bundle */
-    char *tls_cert, *tls_key; /* both or neither */
-    char *tls_name;           /* or NULL: the host of the address */
+    /* The group `redis` is there, and says where: an address, sentinels or a quorum. */
+    bool configured;
+    struct redis_addresses addresses; /* tried in turn; with `cluster`, of any of its nodes */
+    bool tls;                         /* but not to a unix socket; to the sentinels too */
+    char *tls_ca;                     /* or NULL: the system's bundle */
+    char *tls_cert, *tls_key;         /* both or neither */
+    char *tls_name;                   /* or NULL: the host of the address */
     int database;
     char *username;      /* or NULL */
     char *password;      /* from password_file; or NULL. Wiped by config_free */
@@ -58,6 +63,17 @@ struct redis_config {
     int64_t idle_timeout_ms; /* 0: closed as soon as nothing is needed */
     int64_t keepalive_ms;    /* 0: off */
     int64_t backoff_min_ms, backoff_max_ms;
+    /* Who knows where the master is, which `addresses` then does not count for; count 0: none. */
+    struct redis_addresses sentinels;
+    char *master;                 /* its name at the sentinels; NULL without them */
+    char *sentinel_username;      /* or NULL */
+    char *sentinel_password;      /* as password */
+    char *sentinel_password_file; /* as password_file */
+    bool cluster;                 /* the addresses are of a Redis Cluster */
+    /* Independent servers, a majority of which decides: 3, 5 or 7, or none. Each has one address,
+     * and what its group leaves out from here; the times are the same in all. */
+    struct redis_config *servers;
+    size_t server_count;
 };
 
 /* How the device takes part in its fleet. */

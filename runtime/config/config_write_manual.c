@@ -142,6 +142,9 @@ static void put_type(const struct schema_key *k, FILE *out)
     case SCHEMA_ADDRESSES:
         fputs("text, or list of texts", out);
         break;
+    case SCHEMA_SERVERS:
+        fputs("list of 3, 5 or 7 groups", out);
+        break;
     default:
         fputs("group", out);
     }

@@ -79,8 +79,7 @@ void group_read(struct reading *r, const struct schema_group *g, const config_se
             continue;
         }
         lines.line[k - g->keys] = parse_line(e);
-        if (k->type != SCHEMA_GROUP)
-            value_read(r, k, e, base);
+        value_read(r, k, e, base);
     }
     for (size_t i = 0; i < g->count; i++)
         if ((g->keys[i].flags & SCHEMA_REQUIRED) && lines.line[i] == 0)

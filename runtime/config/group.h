@@ -13,7 +13,7 @@ struct group_lines {
 
 void group_defaults(struct reading *r, const struct schema_group *g, void *base);
 /* Reads all settings of `s`. Notes unknown keys, values that are wrong, and required keys that are
- * missing. Keys of type SCHEMA_GROUP get their line only. An old name counts as the key's
+ * missing. Groups of other keys get their line only. An old name counts as the key's
  * (renamed.h), with a warning; beside the new one it is a mistake. */
 void group_read(struct reading *r, const struct schema_group *g, const config_setting_t *s,
                 void *base, struct group_lines *ret_lines);

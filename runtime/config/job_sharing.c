@@ -124,9 +124,22 @@ static void check_fence(const struct keys *k)
         with = "lock = \"none\", where runs have no fence";
     else if (k->r->config->store == CONFIG_STORE_LOCAL)
         with = "store = \"local\", whose fences begin anew with rotad";
+    else if (k->r->config->redis.server_count > 0)
+        with = "redis.quorum, whose servers count apart from each other";
     if (with)
         reading_problem(k->r, PROBLEM_ERROR, line_of(k, "require_fence"),
                         "require_fence cannot be kept with %s; leave one of them out", with);
+}
+
+static void check_quorum(const struct keys *k)
+{
+    const struct config *c = k->r->config;
+
+    if (k->r->job->spec.scope == SCOPE_DEVICE && c->redis.server_count > 0 &&
+        c->store != CONFIG_STORE_LOCAL)
+        reading_problem(k->r, PROBLEM_ERROR, line_of(k, "scope"),
+                        "scope = \"device\" does not go with redis.quorum: seats of several "
+                        "servers do not add up to concurrency; leave one of them out");
 }
 
 static void settle_local(const struct keys *k)
@@ -157,6 +170,7 @@ void job_sharing_settle(struct reading *r, const struct schema_group *g,
     check_lock_key(&k);
     check_no_lock(&k);
     check_fence(&k);
+    check_quorum(&k);
     settle_local(&k);
 }
 

@@ -85,11 +85,25 @@ static void judge(struct reading *r, int line, const char *text)
         r->config->fatal = true;
 }
 
+/* The servers of a quorum may have it from the same line. */
+static bool is_noted(const struct reading *r, int line, const char *text)
+{
+    const struct problems *p = &r->config->problems;
+
+    for (size_t i = 0; i < p->count; i++)
+        if (p->items[i].line == line && strcmp(p->items[i].text, text) == 0 &&
+            strcmp(p->items[i].file, r->file) == 0)
+            return true;
+    return false;
+}
+
 void reading_vproblem(struct reading *r, enum problem_level level, int line, const char *format,
                       va_list args)
 {
     CLEANUP_FREE char *raw = text_vprint(format, args), *text = escape(raw);
 
+    if (text && !r->job && is_noted(r, line, text))
+        return;
     if (level == PROBLEM_ERROR) {
         r->config->problems.errors++;
         judge(r, line, text);

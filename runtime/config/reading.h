@@ -18,7 +18,8 @@ struct reading {
 };
 
 /* Notes what is wrong, at `line` of the present file (0: the file as a whole). An error makes the
- * present job invalid, or, outside a job in the main file, the whole fatal. */
+ * present job invalid, or, outside a job in the main file, the whole fatal. The same of the same
+ * line, outside a job, is noted once. */
 void reading_problem(struct reading *r, enum problem_level level, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void reading_vproblem(struct reading *r, enum problem_level level, int line, const char *format,

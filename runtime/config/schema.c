@@ -104,49 +104,50 @@ static const struct schema_key top_keys[] = {
 };
 
 static const struct schema_key redis_keys[] = {
-    { REDIS("address"), SCHEMA_ADDRESSES, SCHEMA_NEEDS_JOB, .min = 1, .max = 16,
+    { REDIS("address"), SCHEMA_ADDRESSES, SCHEMA_NEEDS_JOB | SCHEMA_EACH, .min = 1, .max = 16,
       .example = "127.0.0.1:6379",
       .help = MANUAL(
           "The server as \"host:port\", \"[v6]:port\" or \"unix:/path\", or a list of servers "
           "tried in turn. Host is an address or a name, which is resolved for each connection; "
           "each of its addresses is tried."),
-      .size = sizeof(struct redis_config) },
-    { REDIS("database"), SCHEMA_INTEGER, .min = 0, .max = 1023, .def = "0",
+      DEST(redis_config, addresses) },
+    { REDIS("database"), SCHEMA_INTEGER, SCHEMA_EACH, .min = 0, .max = 1023, .def = "0",
       .help = MANUAL("Database number (SELECT)."), DEST(redis_config, database) },
-    { REDIS("username"), SCHEMA_TEXT, .min = 1, .max = 128, .example = "rota",
+    { REDIS("username"), SCHEMA_TEXT, SCHEMA_EACH, .min = 1, .max = 128, .example = "rota",
       .help = MANUAL("ACL user; goes with password_file."), DEST(redis_config, username) },
-    { REDIS("password_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
-      .example = "/etc/rota/redis.password",
+    { REDIS("password_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET | SCHEMA_EACH, .min = 2,
+      .max = 4095, .example = "/etc/rota/redis.password",
       .help = MANUAL(
           "File with the password on its first line, which only its owner may read (mode 0600); or "
           "a credential that the unit loads (LoadCredential=). It is read again by a reload, and "
           "when Redis refuses the password."),
       DEST(redis_config, password_file) },
-    { REDIS("tls"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "false",
-      .otherwise = MANUAL("true; false where all addresses are unix or loopback"),
+    { REDIS("tls"), SCHEMA_BOOLEAN, SCHEMA_EACH, .min = 0, .max = 1, .def = "false",
+      .otherwise = MANUAL("true; false where all addresses are unix or loopback, without sentinels "
+                          "and cluster, which name others"),
       .help =
           MANUAL("Encrypt the connection, by TLS 1.2 or 1.3. The server's name is always verified. "
                  "false: all, the password too, goes in the clear. A unix socket has none."),
       DEST(redis_config, tls) },
-    { REDIS("tls_ca"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
-      .otherwise = MANUAL("the system's bundle"), .example = "/etc/rota/redis-ca.pem",
+    { REDIS("tls_ca"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET | SCHEMA_EACH, .min = 2,
+      .max = 4095, .otherwise = MANUAL("the system's bundle"), .example = "/etc/rota/redis-ca.pem",
       .help = MANUAL("File with the certificates (PEM) of the CAs that the server's may be from."),
       DEST(redis_config, tls_ca) },
-    { REDIS("tls_cert"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
-      .example = "/etc/rota/client.pem",
+    { REDIS("tls_cert"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET | SCHEMA_EACH, .min = 2,
+      .max = 4095, .example = "/etc/rota/client.pem",
       .help = MANUAL("File with this device's own certificate (PEM), and those between it and its "
                      "CA, where the "
                      "server demands one; goes with tls_key. A file that was replaced is read "
                      "again at the next "
                      "connection, as are those of tls_ca and tls_key."),
       DEST(redis_config, tls_cert) },
-    { REDIS("tls_key"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2, .max = 4095,
-      .example = "/etc/rota/client.key",
+    { REDIS("tls_key"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET | SCHEMA_EACH, .min = 2,
+      .max = 4095, .example = "/etc/rota/client.key",
       .help =
           MANUAL("File with the key of tls_cert (PEM, without a passphrase), which only its owner "
                  "may read (mode 0600)."),
       DEST(redis_config, tls_key) },
-    { REDIS("tls_name"), SCHEMA_TEXT, .min = 1, .max = 253, .only = "._:-",
+    { REDIS("tls_name"), SCHEMA_TEXT, SCHEMA_EACH, .min = 1, .max = 253, .only = "._:-",
       .otherwise = MANUAL("the host of the address"), .example = "redis.example",
       .help =
           MANUAL("Name that the server's certificate must be for, and that is sent to it (SNI)."),
@@ -171,6 +172,50 @@ static const struct schema_key redis_keys[] = {
       .help = MANUAL("Least reconnect window (full jitter)."), DEST(redis_config, backoff_min_ms) },
     { REDIS("backoff_max"), SCHEMA_DURATION, .min = SECOND_MS, .max = HOUR_MS, .def = "1m",
       .help = MANUAL("Greatest reconnect window."), DEST(redis_config, backoff_max_ms) },
+    { REDIS("sentinels"), SCHEMA_ADDRESSES, SCHEMA_HOSTS, .min = 1, .max = 16,
+      .example = "sentinel-1.example:26379",
+      .help = MANUAL(
+          "Sentinels of Redis, as \"host:port\" or \"[v6]:port\", one or a list: they are asked "
+          "where the master is, before each connection and when they tell of another one; goes "
+          "with "
+          "master, and address is not used. They have TLS where tls is true, by the same keys. "
+          "While a network is cut in two, two servers can both be master for some seconds, and a "
+          "turn may run twice: rotad(8), SENTINEL, says what shortens that."),
+      DEST(redis_config, sentinels) },
+    { REDIS("master"), SCHEMA_TEXT, .min = 1, .max = 128, .only = "._-",
+      .otherwise = MANUAL("none; required with sentinels"), .example = "mymaster",
+      .help = MANUAL("The name by which the sentinels know the master."),
+      DEST(redis_config, master) },
+    { REDIS("sentinel_username"), SCHEMA_TEXT, .min = 1, .max = 128, .example = "rota",
+      .help = MANUAL("ACL user at the sentinels; goes with sentinel_password_file. username is for "
+                     "the master alone."),
+      DEST(redis_config, sentinel_username) },
+    { REDIS("sentinel_password_file"), SCHEMA_TEXT, SCHEMA_ABSOLUTE | SCHEMA_SECRET, .min = 2,
+      .max = 4095, .example = "/etc/rota/sentinel.password",
+      .help = MANUAL("As password_file, for the login at the sentinels."),
+      DEST(redis_config, sentinel_password_file) },
+    { REDIS("cluster"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "false",
+      .help = MANUAL(
+          "true: address names nodes of a Redis Cluster, of which a few are enough: the others are "
+          "learned of them. One connection is kept to each node that has keys of a job here. A "
+          "failover can lose the newest writes, the lock too, so that a turn may run twice: "
+          "rotad(8), CLUSTER."),
+      DEST(redis_config, cluster) },
+    { REDIS("quorum"), SCHEMA_SERVERS, .min = 3, .max = 7,
+      .help = MANUAL(
+          "Instead of address: 3, 5 or 7 servers, each a group with an address of its own, and "
+          "with "
+          "its own database, username, password_file and keys of TLS where they differ from those "
+          "of redis itself. A lock is held where a majority of them has granted it (Redlock), so "
+          "that a minority may be down. They must be independent masters: none a replica of "
+          "another, and no two addresses of one server. It is more available, and no safer: still "
+          "an "
+          "efficiency lock, without a fence, and not for scope = \"device\". A server that comes "
+          "back without its newest writes can give a lock away a second time: let it save each "
+          "write, or start it again only when the longest lease is over; one that comes back empty "
+          "waits one lease by itself. A clock that jumps on a majority "
+          "loses the lock: rotad(8), QUORUM."),
+      .size = sizeof(struct redis_config) },
 };
 
 static const struct schema_key job_keys[] = {
@@ -303,7 +348,8 @@ static const struct schema_key job_keys[] = {
     { JOB("require_fence"), SCHEMA_BOOLEAN, .min = 0, .max = 1, .def = "false",
       .help = MANUAL(
           "true: never run without a fence that grows with every lease of the job. With scope = "
-          "\"device\", lock = \"none\", store = \"local\", or a lock_key that another job "
+          "\"device\", lock = \"none\", store = \"local\", redis.quorum, or a lock_key that "
+          "another job "
           "has too, there is none: that is a mistake."),
       DEST(job_config, spec.require_fence) },
     { JOB("attempts"), SCHEMA_INTEGER, .min = 1, .max = 100, .def = "3",

@@ -14,9 +14,11 @@ enum schema_type {
     SCHEMA_INTEGER,   /* bool, uint32_t, int or int64_t by `size` */
     SCHEMA_BOOLEAN,   /* the same */
     SCHEMA_LIST,      /* char **, ends with NULL: texts; NULL where not given, or the default */
-    SCHEMA_ADDRESSES, /* struct redis_config */
-    SCHEMA_PARAMS,    /* struct job_config */
-    SCHEMA_GROUP,     /* keys of another table */
+    SCHEMA_ADDRESSES, /* struct redis_addresses */
+    SCHEMA_SERVERS, /* struct redis_config: groups of the same table, which config/topology.h reads
+                     */
+    SCHEMA_PARAMS,  /* struct job_config */
+    SCHEMA_GROUP,   /* keys of another table */
     SCHEMA_TYPE_COUNT
 };
 
@@ -32,6 +34,8 @@ enum {
     SCHEMA_SECRET = 256,      /* absolute paths: or credential:NAME */
     SCHEMA_VARIABLES = 512,   /* lists: of "NAME=value" */
     SCHEMA_SETUP = 1024,      /* of a job: in its struct job_setup */
+    SCHEMA_EACH = 2048,       /* of redis: each server of a quorum may have its own */
+    SCHEMA_HOSTS = 4096,      /* addresses: no unix sockets */
 };
 
 /* Words of the manual page, which a program of its own writes: rotad is built without them. */

@@ -6,6 +6,7 @@
 #include "config/params.h"
 #include "config/quantity.h"
 #include "config/secret.h"
+#include "config/topology.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ char *value_example(const struct schema_key *k, char *buf, size_t size)
 {
     const char *value = k->example ? k->example : k->def;
     bool bare = k->type == SCHEMA_INTEGER || k->type == SCHEMA_BOOLEAN || k->type == SCHEMA_GROUP ||
-                k->type == SCHEMA_PARAMS;
+                k->type == SCHEMA_SERVERS || k->type == SCHEMA_PARAMS;
 
     if (k->type == SCHEMA_LIST)
         text_format(buf, size, "%s = [ \"%s\" ]", schema_name(k), value);
@@ -242,13 +243,23 @@ static const struct value_type types[SCHEMA_TYPE_COUNT] = {
     [SCHEMA_BOOLEAN] = { read_boolean, number_equal, NULL },
     [SCHEMA_LIST] = { list_read, list_equal, list_free },
     [SCHEMA_ADDRESSES] = { address_read, address_equal, address_free },
+    [SCHEMA_SERVERS] = { NULL, topology_servers_equal, topology_servers_free },
     [SCHEMA_PARAMS] = { params_read, params_equal, params_free },
 };
 
 void value_read(struct reading *r, const struct schema_key *k, const config_setting_t *s,
                 void *base)
 {
-    types[k->type].read(r, k, s, value_at(k, base));
+    if (types[k->type].read)
+        types[k->type].read(r, k, s, value_at(k, base));
+}
+
+void value_copy(struct reading *r, const struct schema_key *k, const void *from, void *to)
+{
+    if (k->type == SCHEMA_TEXT)
+        *(char **)value_at(k, to) = reading_copy(r, *(char *const *)value_at_const(k, from));
+    else
+        put_number(value_at(k, to), k->size, value_number(k, from));
 }
 
 /* Of the types whose value is a number. */

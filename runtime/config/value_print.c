@@ -97,20 +97,27 @@ static void print_list(const struct schema_key *k, const void *base, FILE *out)
 
 static bool addresses_are_set(const void *dest)
 {
-    return ((const struct redis_config *)dest)->address_count > 0;
+    return ((const struct redis_addresses *)dest)->count > 0;
 }
 
 static void print_addresses(const struct schema_key *k, const void *base, FILE *out)
 {
-    const struct redis_config *redis = value_at_const(k, base);
+    const struct redis_addresses *all = value_at_const(k, base);
 
     fputs("[ ", out);
-    for (size_t i = 0; i < redis->address_count; i++) {
+    for (size_t i = 0; i < all->count; i++) {
         fputs(i > 0 ? ", " : "", out);
-        value_print_text(redis->addresses[i].text, out);
+        value_print_text(all->items[i].text, out);
     }
     fputs(" ]", out);
 }
+
+static bool servers_are_set(const void *dest)
+{
+    return ((const struct redis_config *)dest)->server_count > 0;
+}
+
+static void print_servers(const struct schema_key *k, const void *base, FILE *out);
 
 /* --- a plugin's settings --- */
 
@@ -163,6 +170,7 @@ static const struct {
     [SCHEMA_BOOLEAN] = { NULL, print_boolean },
     [SCHEMA_LIST] = { list_is_set, print_list },
     [SCHEMA_ADDRESSES] = { addresses_are_set, print_addresses },
+    [SCHEMA_SERVERS] = { servers_are_set, print_servers },
     [SCHEMA_PARAMS] = { params_are_set, print_params },
 };
 
@@ -177,16 +185,35 @@ static bool is_set(const struct schema_key *k, const void *base)
            !(k->type == SCHEMA_SIZE && value_number(k, base) < 0);
 }
 
-void value_print_group(const struct schema_group *g, const void *base, const char *indent,
-                       FILE *out)
+/* Those keys that have all of `flags`. */
+static void print_keys(const struct schema_group *g, const void *base, const char *indent,
+                       unsigned flags, FILE *out)
 {
     for (size_t i = 0; i < g->count; i++) {
         const struct schema_key *k = &g->keys[i];
 
-        if (!is_set(k, base))
+        if ((k->flags & flags) != flags || !is_set(k, base))
             continue;
         fprintf(out, "%s%s = ", indent, schema_name(k));
         types[k->type].print(k, base, out);
         fputs(";\n", out);
     }
+}
+
+static void print_servers(const struct schema_key *k, const void *base, FILE *out)
+{
+    const struct redis_config *redis = value_at_const(k, base);
+
+    fputs("(\n", out);
+    for (size_t i = 0; i < redis->server_count; i++) {
+        fputs("    {\n", out);
+        print_keys(schema_group(SCHEMA_REDIS), &redis->servers[i], "      ", SCHEMA_EACH, out);
+        fputs(i + 1 < redis->server_count ? "    },\n" : "    }\n  )", out);
+    }
+}
+
+void value_print_group(const struct schema_group *g, const void *base, const char *indent,
+                       FILE *out)
+{
+    print_keys(g, base, indent, 0, out);
 }

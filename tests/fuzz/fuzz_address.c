@@ -24,7 +24,7 @@ static void load(const char *text, struct loaded *l)
     config_init(&l->tree);
     s = config_setting_add(config_root_setting(&l->tree), "address", CONFIG_TYPE_STRING);
     assert(key && s && config_setting_set_string(s, text));
-    address_read(&r, key, s, &l->config.redis);
+    address_read(&r, key, s, &l->config.redis.addresses);
     assert(!r.no_memory);
 }
 
@@ -35,7 +35,7 @@ static void done(struct loaded *l)
         free(l->config.problems.items[i].text);
     }
     free(l->config.problems.items);
-    address_free(&l->config.redis);
+    address_free(&l->config.redis.addresses);
     config_destroy(&l->tree);
 }
 
@@ -65,8 +65,8 @@ static void check_again(const struct redis_address *a)
         snprintf(text, sizeof(text), strchr(a->host, ':') ? "[%s]:%u" : "%s:%u", a->host, a->port);
     assert(strcmp(text, a->text) == 0);
     load(text, &back);
-    assert(back.config.redis.address_count == 1);
-    b = &back.config.redis.addresses[0];
+    assert(back.config.redis.addresses.count == 1);
+    b = &back.config.redis.addresses.items[0];
     assert(b->kind == a->kind && b->port == a->port && strcmp(b->host, a->host) == 0);
     done(&back);
 }
@@ -77,10 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct loaded l;
 
     load(text, &l);
-    assert(l.config.redis.address_count + l.config.problems.count == 1);
-    if (l.config.redis.address_count == 1) {
-        check_address(&l.config.redis.addresses[0]);
-        check_again(&l.config.redis.addresses[0]);
+    assert(l.config.redis.addresses.count + l.config.problems.count == 1);
+    if (l.config.redis.addresses.count == 1) {
+        check_address(&l.config.redis.addresses.items[0]);
+        check_again(&l.config.redis.addresses.items[0]);
     } else {
         assert(l.config.problems.items[0].text[0] != '\0');
     }

@@ -74,10 +74,10 @@ static void test_addresses(void **state)
     struct config *c = place_load_text(
         *state,
         "redis = { address = [ \"unix:/run/r.sock\", \"127.0.0.1:1\", \"[::1]:65535\" ]; };");
-    const struct redis_address *a = c->redis.addresses;
+    const struct redis_address *a = c->redis.addresses.items;
 
     place_expect(*state, c, "");
-    assert_int_equal(c->redis.address_count, 3);
+    assert_int_equal(c->redis.addresses.count, 3);
     assert_int_equal(a[0].kind, ADDRESS_UNIX);
     assert_string_equal(a[0].host, "/run/r.sock");
     assert_string_equal(a[0].text, "unix:/run/r.sock");

@@ -13,7 +13,10 @@
 static const char text[] =
     "prefix = \"a:\"; device = \"gate-%m\"; plugin_dir = [ \"/nowhere\" ]; unknown = 1;\n"
     "redis = { address = [ \"127.0.0.1:6379\", \"unix:/r\", \"host:1\" ]; password_file = \"/x\"; "
-    "};\n"
+    "sentinels = ( \"127.0.0.1:1\", \"[::1]:2\" ); master = \"m\"; sentinel_password_file = "
+    "\"/x\";\n"
+    "  quorum = ( { address = \"a:1\"; username = \"u\"; }, { address = \"unix:/b\"; tls = true; "
+    "},\n    { address = \"c:3\"; password_file = \"/y\"; } ); };\n"
     "jobs = {\n"
     "  a = { plugin = \"/bin/sh\"; every = \"5m\"; worst_case = \"10s\"; attempts = 010;\n"
     "    params = { t = \"x\"; n = 1.5; b = true; l = [ \"a\", \"b\" ]; }; };\n"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define MUTATIONS 600
+#define MUTATIONS 1200
 
 static const char seed_text[] =
     "# a comment\n"
@@ -33,6 +33,25 @@ static const char seed_text[] =
     "  b : { plugin = \"exec\", every = \"1h\"; worst_case = 10; first = \"now\"; lease = \"46s\" "
     "};\n"
     "}; // end\n";
+
+/* Of which one excludes another. */
+static const char sentinel_text[] =
+    "prefix = \"a:\"; redis = { sentinels = [ \"127.0.0.1:26379\", \"s:1\" ]; master = \"m\";\n"
+    "  sentinel_username = \"u\"; tls = true; tls_name = \"x\"; };\n";
+static const char quorum_text[] =
+    "prefix = \"a:\"; redis = { database = 2; command_timeout = \"1s\"; quorum = (\n"
+    "  { address = \"127.0.0.1:1\"; }, { address = [ \"[::1]:2\" ]; database = 3; },\n"
+    "  { address = \"unix:/r\"; tls = true; tls_name = \"y\"; } ); };\n"
+    "jobs = { a = { plugin = \"/bin/true\"; every = \"5m\"; worst_case = \"10s\"; };\n"
+    "  b = { plugin = \"/bin/true\"; every = \"5m\"; worst_case = \"10s\"; require_fence = false; "
+    "}; };\n";
+
+static const struct {
+    const char *text;
+    size_t size; /* with the end */
+} seeds[] = { { seed_text, sizeof(seed_text) },
+              { sentinel_text, sizeof(sentinel_text) },
+              { quorum_text, sizeof(quorum_text) } };
 
 /* Bytes that mean something to a conf file. */
 static const char telling[] = "\"\\/*#@{}[]();:=,.-+0123456789eExXL \n\t\0\xff"
@@ -65,8 +84,9 @@ static void expect_sound(const struct place *p, const void *data, size_t size)
 
 static void test_truncated(void **state)
 {
-    for (size_t size = 0; size < sizeof(seed_text); size++)
-        expect_sound(*state, seed_text, size);
+    for (size_t i = 0; i < COUNT_OF(seeds); i++)
+        for (size_t size = 0; size < seeds[i].size; size++)
+            expect_sound(*state, seeds[i].text, size);
 }
 
 static void mutate(struct unit_random *random, char *text, size_t *size)
@@ -93,11 +113,11 @@ static void test_mutated(void **state)
 {
     struct unit_random random = unit_random_begin();
 
-    for (int i = 0; i < MUTATIONS; i++) {
+    for (size_t i = 0; i < MUTATIONS; i++) {
         char text[sizeof(seed_text) + 16];
-        size_t size = sizeof(seed_text) - 1;
+        size_t size = seeds[i % COUNT_OF(seeds)].size - 1;
 
-        memcpy(text, seed_text, size);
+        memcpy(text, seeds[i % COUNT_OF(seeds)].text, size);
         for (int64_t n = unit_random_in(&random, 1, 8); n > 0; n--)
             mutate(&random, text, &size);
         expect_sound(*state, text, size);

@@ -198,12 +198,16 @@ static void test_lock_keys(void **state)
     }
 }
 
-/* But those that need a file, a user or TLS, or are only read. */
+/* But those that need a file, a user or TLS, or are only read; and those of which one excludes
+ * another (test_config_topology.c). */
 static void assert_every_key(const char *printed)
 {
-    static const char *const absent[] = { "device_file", "password_file", "username", "requires",
-                                          "job_user",    "tls_ca",        "tls_cert", "tls_key",
-                                          "tls_name",    "user",          "group" };
+    static const char *const absent[] = {
+        "device_file", "password_file", "username", "requires",          "job_user",
+        "tls_ca",      "tls_cert",      "tls_key",  "tls_name",          "user",
+        "group",       "sentinels",     "master",   "sentinel_username", "sentinel_password_file",
+        "quorum"
+    };
 
     for (int id = 0; id < SCHEMA_GROUP_COUNT; id++) {
         const struct schema_group *g = schema_group((enum schema_group_id)id);
