@@ -8,6 +8,7 @@
 #include "supervisor/check_jobs.h"
 #include "supervisor/check_online.h"
 #include "supervisor/check_syntax.h"
+#include "supervisor/check_topology.h"
 #include "supervisor/check_unknown.h"
 #include "supervisor/options.h"
 #include "supervisor/probe.h"
@@ -217,6 +218,7 @@ static int check(struct config *c, const struct config_source *source, const cha
         return say_impossible("the check was given up", r);
     if (!source->device)
         print_device(c);
+    check_topology_print(c);
     check_jobs_print(c, device);
     print_sum(c, file);
     if (c->problems.errors > 0)

@@ -4,12 +4,24 @@
 /* As print_parts() says them. */
 static const uint32_t devices[CHECK_COST_FLEETS] = { 1, 5000 };
 
-static bool uses_network(const struct config *c)
+static bool has_network(const struct redis_addresses *all)
 {
-    for (size_t i = 0; c->store == CONFIG_STORE_REDIS && i < c->redis.address_count; i++)
-        if (c->redis.addresses[i].kind == ADDRESS_TCP)
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].kind == ADDRESS_TCP)
             return true;
     return false;
+}
+
+static bool uses_network(const struct config *c)
+{
+    const struct redis_config *redis = &c->redis;
+
+    if (c->store != CONFIG_STORE_REDIS)
+        return false;
+    for (size_t i = 0; i < redis->server_count; i++)
+        if (has_network(&redis->servers[i].addresses))
+            return true;
+    return has_network(&redis->addresses) || redis->sentinels.count > 0;
 }
 
 static void add_job(const struct check_cost *cost, const struct job_spec *spec,
@@ -33,6 +45,7 @@ void check_cost_begin(struct check_cost *cost, const struct config *c, struct wa
             .checkin_ms = c->fleet.checkin_ms,
             .idle_timeout_ms = c->redis.idle_timeout_ms,
             .keepalive_ms = c->redis.keepalive_ms,
+            .servers = (uint32_t)c->redis.server_count,
         };
         cost_add_hello(&cost->all[i], &cost->terms[i], (int64_t)c->job_count);
     }

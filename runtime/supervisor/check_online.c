@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "supervisor/check_online_words.h"
-#include "supervisor/resolver.h"
+#include "redis/outbox.h"
+#include "supervisor/check_online_internal.h"
 #include "supervisor/server_settings.h"
 
 #include <errno.h>
@@ -13,22 +13,23 @@
 #include <sys/wait.h>
 #include <sysexits.h>
 
-struct online {
-    struct redis_settings settings; /* of the one server that is tried */
-    struct redis_store_env env;
-    struct resolver resolver;
-    bool ended;
-    int status; /* of that server */
-    const char *keys[REDIS_SURVEY_KEYS_MAX];
-    size_t key_count, keys_left; /* those that are looked up, and the others */
-};
-
 static void on_end(void *context, const struct redis_survey_end *end)
 {
     struct online *o = context;
 
-    o->status = check_online_words_print(&o->settings, end, o->keys_left);
+    o->done = end->step == REDIS_SURVEY_DONE;
+    o->cluster = o->done && end->facts.cluster;
+    o->tells = o->done && end->facts.server && end->facts.server[0] != '\0';
+    o->status = o->question ? o->question->say(o->question, o->server, end)
+                            : check_online_words_print(o->server, end, o->role, o->keys_left);
     o->ended = true;
+}
+
+static bool on_take(void *context, const struct redisReply *reply)
+{
+    const struct online *o = context;
+
+    return !o->question->take || o->question->take(o->question, reply);
 }
 
 static int on_child(sd_event_source *source, const struct signalfd_siginfo *info, void *context)
@@ -84,40 +85,111 @@ static void find_keys(struct online *o, const struct config *c)
     }
 }
 
-static int try_one(struct online *o)
+/* A negative errno, or the status. */
+static int survey(struct online *o, const struct redis_survey_plan *plan)
 {
-    struct redis_survey_plan plan = { .settings = &o->settings,
-                                      .env = &o->env,
-                                      .script = &redis_script_survey,
-                                      .keys = o->keys,
-                                      .key_count = o->key_count,
-                                      .done = on_end };
     struct redis_survey *survey = NULL;
-    int r = redis_survey_new(&plan, &survey);
+    int r = redis_survey_new(plan, &survey);
 
     o->ended = false;
     while (r >= 0 && !o->ended)
         r = sd_event_run(o->env.event, UINT64_MAX);
     redis_survey_free(survey);
-    return r;
+    return r < 0 ? r : o->status;
 }
 
-/* Each server in turn. An exit status, or a negative errno. */
-static int try_all(struct online *o, size_t count)
+int online_try_server(struct online *o, const struct redis_settings *server,
+                      enum check_online_role role)
+{
+    const struct redis_survey_plan plan = { .settings = server,
+                                            .env = &o->env,
+                                            .script = &redis_script_survey,
+                                            .keys = o->keys,
+                                            .key_count = o->key_count,
+                                            .done = on_end };
+
+    o->server = server;
+    o->role = role;
+    o->question = NULL;
+    return survey(o, &plan);
+}
+
+int online_ask(struct online *o, const struct redis_settings *server,
+               const struct online_question *question)
+{
+    size_t lengths[ONLINE_WORDS_MAX], count = 0;
+    struct redis_command command = { .arguments = question->words, .lengths = lengths };
+    const struct redis_survey_plan plan = {
+        .settings = server, .env = &o->env, .command = &command, .take = on_take, .done = on_end
+    };
+
+    for (; count < ONLINE_WORDS_MAX && question->words[count]; count++)
+        lengths[count] = strlen(question->words[count]);
+    command.count = count;
+    o->server = server;
+    o->question = question;
+    return survey(o, &plan);
+}
+
+static int say_right(const struct online_question *q, const struct redis_settings *server,
+                     const struct redis_survey_end *end)
+{
+    if (end->step != REDIS_SURVEY_RIGHTS)
+        return 0;
+    check_online_words_line("rights", ONLINE_BAD, "write at Redis: ACL SETUSER %s %s",
+                            server->username ? server->username : "default",
+                            (const char *)q->context);
+    return EX_NOPERM;
+}
+
+int online_may(struct online *o, const struct redis_settings *server, const char *command,
+               const char *right)
+{
+    const struct online_question question = { .words = { command },
+                                              .say = say_right,
+                                              .context = (void *)(uintptr_t)right };
+
+    return online_ask(o, server, &question);
+}
+
+struct redis_settings online_alone(const struct redis_settings *settings,
+                                   const struct redis_endpoint *endpoint)
+{
+    struct redis_settings alone = *settings;
+
+    alone.endpoints = endpoint;
+    alone.endpoint_count = 1;
+    alone.sentinels = NULL;
+    alone.sentinel_count = 0;
+    alone.cluster = false;
+    return alone;
+}
+
+/* Each server in turn. */
+static int try_all(struct online *o)
 {
     int status = 0;
     bool any = false;
 
-    o->settings.endpoint_count = 1;
-    for (size_t i = 0; i < count; i++, o->settings.endpoints++) {
-        int r = try_one(o);
+    for (size_t i = 0; i < o->settings.endpoint_count; i++) {
+        const struct redis_settings one = online_alone(&o->settings, &o->settings.endpoints[i]);
+        int r = online_try_server(o, &one, ONLINE_ALONE);
 
         if (r < 0)
             return r;
-        any = any || o->status == 0;
-        status = status != 0 ? status : o->status;
+        any = any || r == 0;
+        status = status != 0 ? status : r;
     }
     return any ? 0 : status;
+}
+
+static int try_by_kind(struct online *o)
+{
+    if (o->settings.server_count > 0)
+        return online_quorum(o);
+    if (o->settings.sentinel_count > 0)
+        return online_sentinels(o);
+    return o->settings.cluster ? online_cluster(o) : try_all(o);
 }
 
 static int open_loop(struct online *o)
@@ -137,7 +209,7 @@ static int open_loop(struct online *o)
 int check_online(const struct config *c, const char *device)
 {
     struct online o = { .env = { .resolve = resolve, .resolve_cancel = resolve_cancel } };
-    CLEANUP_FREE struct redis_endpoint *endpoints = NULL;
+    CLEANUP_FREE void *block = NULL;
     int r = -ENOMEM;
 
     if (c->store == CONFIG_STORE_LOCAL || !c->redis.configured) {
@@ -146,11 +218,11 @@ int check_online(const struct config *c, const char *device)
     }
     o.env.context = &o;
     find_keys(&o, c);
-    endpoints = server_settings_fill(c, device, &o.settings);
-    if (endpoints)
+    block = server_settings_fill(c, device, &o.settings);
+    if (block)
         r = open_loop(&o);
     if (r >= 0)
-        r = try_all(&o, c->redis.address_count);
+        r = try_by_kind(&o);
     resolver_done(&o.resolver);
     sd_event_unref(o.env.event);
     return r;

@@ -12,8 +12,7 @@ struct advice {
 
 static const struct advice table[] = {
     { SCHEMA_TOP, "device", " name hostname host node id ", "write this device's name as device" },
-    { SCHEMA_TOP, "prefix", " namespace fleet key_prefix cluster ",
-      "write the fleet's name as prefix" },
+    { SCHEMA_TOP, "prefix", " namespace fleet key_prefix ", "write the fleet's name as prefix" },
     { SCHEMA_TOP, "plugin_dir", " plugins plugin_path plugin_dirs ",
       "write plugin_dir = [ \"/usr/lib/rota\" ];" },
     { SCHEMA_TOP, "jobs", " job tasks task ", "write jobs = { NAME = { ... }; };" },
@@ -27,6 +26,17 @@ static const struct advice table[] = {
     { SCHEMA_REDIS, "tls_ca", " ca cacert ca_file ca_cert cafile ", "write it as tls_ca" },
     { SCHEMA_REDIS, "tls_cert", " cert client_cert ", "write it as tls_cert" },
     { SCHEMA_REDIS, "tls_key", " key client_key ", "write it as tls_key" },
+    { SCHEMA_REDIS, "sentinels", " sentinel sentinel_hosts sentinel_addresses ",
+      "write them as sentinels = [ \"HOST:PORT\" ]; master = \"NAME\";" },
+    { SCHEMA_REDIS, "master", " master_name service_name sentinel_master ",
+      "the name by which sentinels know the master is master" },
+    { SCHEMA_REDIS, "sentinel_password_file", " sentinel_password sentinel_auth ",
+      "a password stands in a file of its own: sentinel_password_file = "
+      "\"/etc/rota/sentinel.password\";" },
+    { SCHEMA_REDIS, "cluster", " nodes startup_nodes seeds cluster_nodes ",
+      "some nodes of a Redis Cluster stand in address = [ \"HOST:PORT\" ]; cluster = true;" },
+    { SCHEMA_REDIS, "quorum", " redlock majority ",
+      "write it as quorum = ( { address = \"HOST:PORT\"; }, ... );" },
     { SCHEMA_REDIS, NULL, " timeout ", "write it as connect_timeout or command_timeout" },
     { SCHEMA_JOB, "every", " interval period frequency repeat each delay ",
       "how often a job is due is every, such as every = \"5m\";" },

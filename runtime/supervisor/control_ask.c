@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/control_ask.h"
 #include "base/units.h"
+#include "redis/reply.h"
 #include "supervisor/manager.h"
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@
 #define ERROR_REDIS CONTROL_INTERFACE ".Error.Redis"
 #define ERROR_WORDS CONTROL_INTERFACE ".Error.Words"
 #define ERROR_BUSY CONTROL_INTERFACE ".Error.Busy"
+/* Of the first key in a question's words: EVAL, its script and the number of keys go ahead. */
+#define KEY_AT 3
 
 struct control_ask {
     struct manager *manager;
@@ -110,8 +113,8 @@ static bool goes_on(const struct control_ask *ask, const struct redisReply *repl
     const char *word;
     size_t count, length;
 
-    return ask->now != ask->asked && redis_ask_array(reply, &count) && count > 0 &&
-           redis_ask_text(redis_ask_element(reply, 0), &word, &length) &&
+    return ask->now != ask->asked && redis_reply_array(reply, &count) && count > 0 &&
+           redis_reply_text(redis_reply_element(reply, 0), &word, &length) &&
            strcmp(word, ask->asked->first_good) == 0;
 }
 
@@ -122,10 +125,9 @@ static void on_sent(void *context)
     stop_waiting(context);
 }
 
-static void on_done(void *context, const struct redisReply *reply, const char *reason)
+static void on_done(void *context, const struct redisReply *reply, const char *reason, bool lost)
 {
     struct control_ask *ask = context;
-    bool lost = !reply && !ask->patience;
 
     ask->out = NULL;
     stop_waiting(ask);
@@ -182,7 +184,9 @@ static int submit(struct control_ask *ask)
         &(struct redis_ask_plan){
             .store = m->store,
             .command = { ask->words.count, ask->words.words, ask->words.lengths },
+            .key = ask->words.words[KEY_AT],
             .timeout_ms = m->generation->config->redis.command_timeout_ms,
+            .changes = ask->now->changes,
             .sent = on_sent,
             .done = on_done,
             .context = ask },

@@ -28,7 +28,7 @@ static int64_t longest_run_ms(const struct timing *t)
     return t->max_runtime_ms > 0 ? t->max_runtime_ms : t->worst_case_ms;
 }
 
-static int add_timing(sd_bus_message *reply, const struct job_spec *spec)
+static int add_timing(sd_bus_message *reply, const struct job_spec *spec, size_t servers)
 {
     const struct timing *t = &spec->timing;
     bool renewed = t->renew_ms > 0;
@@ -48,6 +48,7 @@ static int add_timing(sd_bus_message *reply, const struct job_spec *spec)
         { "retry_delay_ms", spec->retry_delay_ms },
         { "concurrency", spec->scope == SCOPE_DEVICE ? spec->concurrency : 0 },
         { "stop_after_failures", spec->scope == SCOPE_DEVICE ? spec->stop_after_failures : 0 },
+        { "servers", (int64_t)servers },
     };
 
     return add_numbers(reply, numbers, sizeof numbers / sizeof numbers[0]);
@@ -66,6 +67,7 @@ static struct cost_terms terms_of(const struct manager *m)
         .checkin_ms = c->fleet.checkin_ms,
         .idle_timeout_ms = c->redis.idle_timeout_ms,
         .keepalive_ms = c->redis.keepalive_ms,
+        .servers = (uint32_t)c->redis.server_count,
     };
     struct cost all = { 0 };
 
@@ -142,7 +144,7 @@ static int append_facts(sd_bus_message *reply, const struct manager *m, const st
     if (rc >= 0)
         rc = control_add_text(reply, "why", c->invalid ? c->invalid_why : NULL);
     if (rc >= 0 && !c->invalid)
-        rc = add_timing(reply, spec);
+        rc = add_timing(reply, spec, m->generation->config->redis.server_count);
     if (rc >= 0)
         rc = control_add_flag(reply, "unlocked", spec->lock == LOCK_NONE);
     if (rc >= 0)

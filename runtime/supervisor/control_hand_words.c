@@ -240,6 +240,10 @@ void control_hand_say_answer(const struct manager *m, const struct job *job,
     case ACQUIRE_NEWER:
         refuse(ret, "newer", "devices with a newer rota run it; upgrade this one");
         break;
+    case ACQUIRE_SPLIT:
+        refuse(ret, "split",
+               "no device has a majority of the quorum's servers; try again in a moment");
+        break;
     default: /* PASSED, EARLY, OVER: a newer turn, or clock, than the question's */
         refuse(ret, "passed", "Redis knows a newer turn of it; try again in a moment");
         break;

@@ -208,6 +208,8 @@ static void write_traffic(const struct openmetrics *o, const struct redis_traffi
 
 static void write_redis(const struct openmetrics *o, const struct manager *m)
 {
+    struct redis_store_facts facts;
+
     if (!m->store)
         return;
     openmetrics_alone(
@@ -222,7 +224,15 @@ static void write_redis(const struct openmetrics *o, const struct manager *m)
                                   "The shortest way to Redis and back of the last time."),
                           2 * m->fleet.clock.error_ms);
     write_faults(o, m);
-    write_traffic(o, redis_link_traffic(redis_store_link(m->store)));
+    redis_store_facts(m->store, &facts);
+    if (m->generation->config->redis.server_count > 0) {
+        openmetrics_alone(o, GAUGE("rota_redis_servers", "Servers of the quorum."),
+                          (int64_t)facts.servers);
+        openmetrics_alone(
+            o, GAUGE("rota_redis_servers_up", "Those of them that serve, as far as is known."),
+            (int64_t)facts.up);
+    }
+    write_traffic(o, &facts.traffic);
 }
 
 /* --- all --- */

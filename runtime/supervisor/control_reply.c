@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
+#include "redis/reply.h"
 #include "supervisor/control_ask.h"
 #include <errno.h>
 #include <string.h>
@@ -13,7 +14,7 @@ static int append_text(sd_bus_message *answer, const struct redisReply *e)
     const char *text;
     size_t length;
 
-    if (!redis_ask_text(e, &text, &length))
+    if (!redis_reply_text(e, &text, &length))
         return -EBADMSG;
     return sd_bus_message_append(answer, "s", text_escape(shown, sizeof shown, text, length));
 }
@@ -24,7 +25,7 @@ static int append_element(sd_bus_message *answer, const struct redisReply *e, ch
 
     if (type == 's')
         return append_text(answer, e);
-    if (!redis_ask_number(e, &number))
+    if (!redis_reply_number(e, &number))
         return -EBADMSG;
     if (type == 'x')
         return sd_bus_message_append(answer, "x", number);
@@ -45,7 +46,7 @@ static int append_rows(sd_bus_message *answer, const struct redisReply *array, s
     for (size_t i = 0; i < count && rc >= 0; i += columns) {
         rc = sd_bus_message_open_container(answer, 'r', types);
         for (size_t column = 0; column < columns && rc >= 0; column++)
-            rc = append_element(answer, redis_ask_element(array, i + column), types[column]);
+            rc = append_element(answer, redis_reply_element(array, i + column), types[column]);
         if (rc >= 0)
             rc = sd_bus_message_close_container(answer);
     }
@@ -60,7 +61,7 @@ static int append_array(sd_bus_message *answer, const struct redisReply *array, 
     size_t count;
     int rc;
 
-    if (!redis_ask_array(array, &count))
+    if (!redis_reply_array(array, &count))
         return -EBADMSG;
     memcpy(contents, *at, length);
     contents[length] = 0;
@@ -71,7 +72,7 @@ static int append_array(sd_bus_message *answer, const struct redisReply *array, 
     if (rc >= 0 && length > 1)
         rc = append_rows(answer, array, count, types);
     for (size_t i = 0; i < count && length == 1 && rc >= 0; i++)
-        rc = append_element(answer, redis_ask_element(array, i), contents[0]);
+        rc = append_element(answer, redis_reply_element(array, i), contents[0]);
     return rc < 0 ? rc : sd_bus_message_close_container(answer);
 }
 
@@ -86,9 +87,9 @@ static int append_rest(sd_bus_message *answer, const struct redisReply *reply, s
             return -EBADMSG;
         if (*signature == 'a') {
             signature++;
-            rc = append_array(answer, redis_ask_element(reply, i), &signature);
+            rc = append_array(answer, redis_reply_element(reply, i), &signature);
         } else {
-            rc = append_element(answer, redis_ask_element(reply, i), *signature++);
+            rc = append_element(answer, redis_reply_element(reply, i), *signature++);
         }
         i++;
     }
@@ -101,10 +102,10 @@ int control_reply_append(sd_bus_message *answer, const struct redisReply *reply,
     size_t count;
     int rc;
 
-    if (!redis_ask_array(reply, &count) || count < 2)
+    if (!redis_reply_array(reply, &count) || count < 2)
         return -EBADMSG;
-    rc = append_element(answer, redis_ask_element(reply, 0), 's');
+    rc = append_element(answer, redis_reply_element(reply, 0), 's');
     if (rc >= 0)
-        rc = append_element(answer, redis_ask_element(reply, 1), 'x');
+        rc = append_element(answer, redis_reply_element(reply, 1), 'x');
     return rc < 0 ? rc : append_rest(answer, reply, count, signature);
 }

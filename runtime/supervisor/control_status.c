@@ -63,7 +63,10 @@ static const char *unread_file(const struct config *c)
 
 bool control_uses_tls(const struct config *c)
 {
-    return c->redis.tls && c->redis.address_count > 0 && c->redis.addresses[0].kind != ADDRESS_UNIX;
+    const struct redis_addresses *all = &c->redis.addresses;
+
+    return c->redis.tls && (c->redis.sentinels.count > 0 || c->redis.server_count > 0 ||
+                            (all->count > 0 && all->items[0].kind != ADDRESS_UNIX));
 }
 
 /* By the samples of fleet time: the best one's error is half of the way there and back. */
@@ -81,10 +84,31 @@ static int add_clock(sd_bus_message *reply, const struct fleet_clock *c, struct 
     return rc < 0 ? rc : control_add_number(reply, "trip_ms", 2 * c->error_ms);
 }
 
-/* As it is written, the first of them. */
-static const char *server_of(const struct config *c)
+/* As it is written, the first of them; but the master as its sentinels name it, of a cluster that
+ * it is one, and of a quorum how many of its servers have answered. */
+static int add_server(sd_bus_message *reply, const struct manager *m)
 {
-    return c->redis.address_count > 0 ? c->redis.addresses[0].text : NULL;
+    const struct redis_config *redis = &m->generation->config->redis;
+    struct redis_store_facts facts = { 0 };
+    char words[48];
+    int rc;
+
+    if (m->store)
+        redis_store_facts(m->store, &facts);
+    if (redis->sentinels.count > 0) {
+        rc = control_add_text(reply, "server", facts.endpoint ? facts.endpoint : redis->master);
+        return rc < 0 ? rc : control_add_text(reply, "master", facts.endpoint);
+    }
+    if (redis->cluster)
+        return control_add_text(reply, "server", "a cluster");
+    if (redis->server_count == 0)
+        return control_add_text(reply, "server",
+                                redis->addresses.count > 0 ? redis->addresses.items[0].text : NULL);
+    (void)snprintf(words, sizeof(words), "a quorum of %zu", redis->server_count);
+    rc = control_add_text(reply, "server", words);
+    if (rc >= 0)
+        rc = control_add_number(reply, "servers", (int64_t)redis->server_count);
+    return rc < 0 ? rc : control_add_number(reply, "servers_ok", (int64_t)facts.up);
 }
 
 static int add_redis(sd_bus_message *reply, const struct manager *m, struct boot now)
@@ -100,7 +124,7 @@ static int add_redis(sd_bus_message *reply, const struct manager *m, struct boot
     } else if (why) {
         state = "refuses";
     }
-    rc = control_add_text(reply, "server", server_of(m->generation->config));
+    rc = add_server(reply, m);
     if (rc >= 0)
         rc = control_add_text(reply, "redis", state);
     if (rc >= 0)

@@ -46,7 +46,7 @@ static struct {
 /* The last line of an account that was held back. */
 struct held {
     int what;
-    const char *job; /* behind the text; NULL: of none */
+    struct journal_field subject; /* its value is behind the text; NULL: of none */
     char text[];
 };
 
@@ -280,33 +280,38 @@ static void log_message(struct message *m)
 #define JOB_MASK (~UINT64_C(0xff))
 
 /* FNV-1a: names of jobs are nobody's attack. */
-static uint64_t kind_of(int what, const char *job)
+static uint64_t kind_of(int what, const char *subject)
 {
     uint32_t hash = UINT32_C(2166136261);
 
-    for (; job && *job; job++)
-        hash = (hash ^ (unsigned char)*job) * UINT32_C(16777619);
+    for (; subject && *subject; subject++)
+        hash = (hash ^ (unsigned char)*subject) * UINT32_C(16777619);
     return (uint64_t)hash << 8 | MESSAGE_TOPIC(what);
 }
 
-static const char *job_of(const struct journal_field *fields)
+/* Whose kinds of lines are counted apart; NULL: nobody's. */
+static const struct journal_field *subject_of(const struct journal_field *fields)
 {
     for (; fields && fields->name; fields++)
-        if (strcmp(fields->name, "ROTA_JOB") == 0)
-            return fields->value;
+        if (strcmp(fields->name, "ROTA_JOB") == 0 || strcmp(fields->name, "ROTA_SERVER") == 0)
+            return fields;
     return NULL;
 }
 
-static void keep(struct held **at, const struct message *m, const char *job)
+static void keep(struct held **at, const struct message *m, const struct journal_field *subject)
 {
-    size_t size = strlen(m->text) + 1, job_size = job ? strlen(job) + 1 : 0;
-    struct held *held = malloc(sizeof *held + size + job_size);
+    const char *value = subject ? subject->value : NULL;
+    size_t size = strlen(m->text) + 1, value_size = value ? strlen(value) + 1 : 0;
+    struct held *held = malloc(sizeof *held + size + value_size);
 
     if (!held)
         return; /* the one before stands for it */
     held->what = m->what;
     memcpy(held->text, m->text, size);
-    held->job = job ? memcpy(held->text + size, job, job_size) : NULL;
+    held->subject = (struct journal_field){
+        .name = subject ? subject->name : NULL,
+        .value = value ? memcpy(held->text + size, value, value_size) : NULL,
+    };
     free(*at);
     *at = held;
 }
@@ -320,10 +325,10 @@ static void tell(struct limiter_account *a, struct boot now)
         text_format(text, sizeof text, "%s (the last of %" PRIu32 " more of these within %s)",
                     held->text, a->held,
                     units_say_duration(boot_between(a->since, now), during, sizeof during));
-        log_message(&(struct message){
-            .what = held->what,
-            .fields = (struct journal_field[]){ { "ROTA_JOB", held->job }, { NULL, NULL } },
-            .text = text });
+        log_message(
+            &(struct message){ .what = held->what,
+                               .fields = (struct journal_field[]){ held->subject, { NULL, NULL } },
+                               .text = text });
     }
     free(held);
     *at = NULL;
@@ -341,14 +346,15 @@ static void tell_kind(uint64_t mask, uint64_t kind, struct boot by)
 /* What is over, or the job's success, is said behind what was held back of it. */
 static bool hold_back(const struct message *m, int64_t *ret_silence_ms)
 {
-    const char *job = job_of(m->fields);
-    uint64_t kind = kind_of(m->what, m->what & MESSAGE_SHARED ? NULL : job);
+    const struct journal_field *subject = subject_of(m->fields);
+    uint64_t kind =
+        kind_of(m->what, subject && !(m->what & MESSAGE_SHARED) ? subject->value : NULL);
     struct limiter_account *a = NULL;
 
     if (m->what & MESSAGE_LIMITED)
         a = limiter_ask(&limiter, kind, m->what & MESSAGE_OVER, clock_boot(), ret_silence_ms);
     if (a)
-        keep(&last_held[a - limiter.accounts], m, job);
+        keep(&last_held[a - limiter.accounts], m, subject);
     else if (m->what & MESSAGE_OVER)
         tell_kind(UINT64_MAX, kind, BOOT_NEVER);
     else if (m->what & MESSAGE_WELL)

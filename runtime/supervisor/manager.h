@@ -163,6 +163,8 @@ int manager_introduce(struct manager *m);
  * try to connect ended by, TLS's files for instance, may be mended: the next one comes at once.
  * There must be a store in Redis. */
 void manager_take_password(struct manager *m);
+/* Redis refuses a password, which may have been replaced in its file: reads that again. */
+void manager_read_passwords(struct manager *m);
 /* Tells the store when the connection is next needed. */
 void manager_expect(struct manager *m);
 void manager_submit(void *context, struct store_call *call, bool urgent);

@@ -12,6 +12,7 @@
 #include "supervisor/manager.h"
 #include "supervisor/process.h"
 #include "supervisor/server_settings.h"
+#include "supervisor/topology_module.h"
 #include "supervisor/words_clock.h"
 #include <errno.h>
 #include <malloc.h>
@@ -54,28 +55,60 @@ static void offer_own_time(struct manager *m)
         fleet_own_time(&m->fleet, now, own);
 }
 
-/* After a rotation the file may have the new password by the time that Redis refuses the old. */
-static void read_password_again(struct manager *m)
-{
-    const char *file = m->generation->config->redis.password_file;
-    char why[TRUST_WHY_SIZE], *password = NULL;
-    int rc;
+/* A password of the store. */
+struct store_password {
+    char **text; /* in the configuration */
+    const char *key, *file;
+    size_t of; /* as redis_store_set_password() has it */
+};
 
-    if (!file)
-        return;
-    rc = secret_read("", file, &password, why);
+/* The i-th: each server's of a quorum, else the one server's and that of the sentinels. */
+static bool password_at(struct redis_config *redis, size_t i, struct store_password *ret_password)
+{
+    static const char server[] = "redis.password_file";
+
+    if (i < redis->server_count)
+        *ret_password = (struct store_password){ &redis->servers[i].password, server,
+                                                 redis->servers[i].password_file, i };
+    else if (i == 0)
+        *ret_password =
+            (struct store_password){ &redis->password, server, redis->password_file, 0 };
+    else if (i == 1 && redis->sentinels.count > 0)
+        *ret_password =
+            (struct store_password){ &redis->sentinel_password, "redis.sentinel_password_file",
+                                     redis->sentinel_password_file, REDIS_PASSWORD_OF_SENTINELS };
+    else
+        return false;
+    return true;
+}
+
+static void read_password_again(struct manager *m, const struct store_password *p)
+{
+    char why[TRUST_WHY_SIZE], *password = NULL;
+    int rc = secret_read("", p->file, &password, why);
+
     if (rc >= 0)
-        rc = redis_store_set_password(m->store, password);
+        rc = redis_store_set_password(m->store, p->of, password);
     secret_free(password);
     if (rc > 0)
         journal_log(LOG_NOTICE | MESSAGE_PASSWORD_CHANGED, NULL,
-                    "redis.password_file '%s' has another password now; it is tried", file);
+                    "%s '%s' has another password now; it is tried", p->key, p->file);
     if (rc >= 0 || rc == -ENOMEM || m->password_missed)
         return;
     m->password_missed = true;
     journal_log(LOG_ERR | MESSAGE_PASSWORD_UNREADABLE, NULL,
-                "redis.password_file '%s' is not used: %s; the password that rotad has is tried on",
-                file, why);
+                "%s '%s' is not used: %s; the password that rotad has is tried on", p->key, p->file,
+                why);
+}
+
+/* After a rotation a file may have the new password by the time that Redis refuses the old. */
+void manager_read_passwords(struct manager *m)
+{
+    struct store_password p;
+
+    for (size_t i = 0; password_at(&m->generation->config->redis, i, &p); i++)
+        if (p.file)
+            read_password_again(m, &p);
 }
 
 static void clock_was_set(void *context)
@@ -108,7 +141,7 @@ static void link_changed(void *context, const struct redis_link_change *change)
     if (change->state == REDIS_LINK_UP)
         m->password_missed = false;
     else if (change->state == REDIS_LINK_WAITING && change->fault == FAULT_OPERATOR)
-        read_password_again(m);
+        manager_read_passwords(m);
     offer_own_time(m);
 }
 
@@ -128,12 +161,31 @@ static void resolve_cancel(void *context, struct redis_lookup *lookup)
 }
 
 /* The store has its own. */
-static void forget_password(struct manager *m)
+static void forget_passwords(struct manager *m)
 {
-    struct redis_config *redis = &m->generation->config->redis;
+    struct store_password p;
 
-    secret_free(redis->password);
-    redis->password = NULL;
+    for (size_t i = 0; password_at(&m->generation->config->redis, i, &p); i++) {
+        secret_free(*p.text);
+        *p.text = NULL;
+    }
+}
+
+/* One server, or what a module makes of several. */
+static int make_store(struct manager *m, const struct redis_settings *settings,
+                      const struct redis_store_env *env)
+{
+    const struct topology_module *module;
+    char why[LIBRARY_WHY_SIZE];
+
+    if (settings->sentinel_count == 0 && !settings->cluster && settings->server_count == 0)
+        return redis_node_new(settings, env, &m->store);
+    module = (const void *)module_load(process_topology_path(), TOPOLOGY_SYMBOL, why);
+    if (module)
+        return module->make(settings, env, &m->store);
+    journal_log(LOG_ERR | MESSAGE_JOB_INVALID, NULL,
+                "redis.sentinels, cluster and quorum cannot be used: %s; " MODULE_ADVICE, why);
+    return -ELIBACC;
 }
 
 static int open_redis(struct manager *m)
@@ -152,17 +204,20 @@ static int open_redis(struct manager *m)
     endpoints = server_settings_fill(m->generation->config, m->device, &settings);
     if (!endpoints)
         return -ENOMEM;
-    rc = redis_store_new(&settings, &env, &m->store);
+    rc = make_store(m, &settings, &env);
     if (rc >= 0)
-        forget_password(m);
+        forget_passwords(m);
     return rc;
 }
 
 void manager_take_password(struct manager *m)
 {
+    struct store_password p;
+
     /* Where memory is short, the old one is refused, and the file read again. */
-    (void)redis_store_set_password(m->store, m->generation->config->redis.password);
-    forget_password(m);
+    for (size_t i = 0; password_at(&m->generation->config->redis, i, &p); i++)
+        (void)redis_store_set_password(m->store, p.of, *p.text);
+    forget_passwords(m);
     redis_store_retry(m->store);
 }
 

@@ -284,6 +284,16 @@ const char *process_local_path(void)
     return find_part(&module, found);
 }
 
+const char *process_topology_path(void)
+{
+    static const struct part module = { ROTA_PLUGINDIR "/librota-topology.so",
+                                        "supervisor/librota-topology.so",
+                                        "lib/rota/librota-topology.so" };
+    static char found[PATH_MAX];
+
+    return find_part(&module, found);
+}
+
 const char *process_tls_path(void)
 {
     static const struct part module = { ROTA_PLUGINDIR "/librota-tls.so", "tls/librota-tls.so",

@@ -33,4 +33,5 @@ const char *process_check_path(void);
 const char *process_control_path(void);
 const char *process_local_path(void);
 const char *process_tls_path(void);
+const char *process_topology_path(void);
 #endif

@@ -6,9 +6,9 @@
 #include "config/config.h"
 #include "redis/store.h"
 
-/* Fills all of *ret_settings: it points into `c`, `device` (for people at the server) and the
- * endpoints, one for each address, which are returned: the caller frees them. NULL: memory is
- * short. */
-struct redis_endpoint *server_settings_fill(const struct config *c, const char *device,
-                                            struct redis_settings *ret_settings);
+/* Fills all of *ret_settings: it points into `c`, `device` (for people at the server) and one block
+ * with the endpoints and a quorum's servers, which is returned: the caller frees it. NULL: memory
+ * is short. */
+void *server_settings_fill(const struct config *c, const char *device,
+                           struct redis_settings *ret_settings);
 #endif
