@@ -38,6 +38,7 @@ const struct fact explain_facts[] = {
     FACT(retry_delay_ms, FACT_NUMBER),
     FACT(concurrency, FACT_NUMBER),
     FACT(stop_after_failures, FACT_NUMBER),
+    FACT(servers, FACT_NUMBER),
     FACT(longest_ms, FACT_NUMBER),
     FACT(enough_ms, FACT_NUMBER),
     FACT(write_ms, FACT_NUMBER),
@@ -348,6 +349,11 @@ static void print_promise(FILE *out, const struct explain *e)
     } else if (has_seats(e)) {
         fputs("More runs at once than seats stay possible (Redis failover, clock jump,\n"
               "suspended device). If that would break data:\n",
+              out);
+        fputs(page, out);
+    } else if (e->servers > 0) {
+        fputs("Two runs at once stay possible (servers that lose writes, clock jump,\n"
+              "suspended device), and a quorum gives no fence. If that would break data:\n",
               out);
         fputs(page, out);
     } else {

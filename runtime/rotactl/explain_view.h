@@ -16,6 +16,7 @@ struct explain {
     int64_t hello_ms;    /* between two hellos of any device of the fleet */
     int64_t run_bytes, pass_bytes;
     int64_t attempts, retry_delay_ms, concurrency, stop_after_failures;
+    int64_t servers; /* of a quorum */
     int64_t longest_ms, enough_ms, write_ms;
     int64_t write_lease_ms; /* besides */
     bool unlocked, local, too_short;

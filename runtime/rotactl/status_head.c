@@ -52,7 +52,7 @@ static void add_part(FILE *out, struct line *l, size_t stop, const char *part)
 
 static void say_redis(const struct status_facts *f, char *buf, size_t size)
 {
-    char trip[UNITS_SIZE + 2] = "", ms[UNITS_SIZE];
+    char trip[UNITS_SIZE + 2] = "", ms[UNITS_SIZE], which[160] = "";
     bool ok = text_equal(f->redis, "ok");
 
     if (!f->redis) {
@@ -61,7 +61,11 @@ static void say_redis(const struct status_facts *f, char *buf, size_t size)
     }
     if (ok && f->trip_ms != FACT_NONE)
         text_format(trip, sizeof trip, ", %s", units_say_duration(f->trip_ms, ms, sizeof ms));
-    text_format(buf, size, "redis %s%s%s", f->redis, trip, ok && f->tls ? ", TLS" : "");
+    if (ok && f->servers > 0 && f->servers_ok >= 0)
+        text_format(which, sizeof which, "%" PRId64 " of %" PRId64 " ", f->servers_ok, f->servers);
+    else if (ok && f->master)
+        text_format(which, sizeof which, "%.120s ", f->master);
+    text_format(buf, size, "redis %s%s%s%s", which, f->redis, trip, ok && f->tls ? ", TLS" : "");
 }
 
 static void print_first(FILE *out, const struct screen *screen, const struct status *s)

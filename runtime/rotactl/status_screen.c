@@ -23,8 +23,14 @@ static void print_redis(FILE *out, const struct screen *screen, const struct sta
     if (f->redis_down_ms != FACT_NONE)
         text_format(down, sizeof down, ", for %s",
                     units_say_duration(f->redis_down_ms, since, sizeof since));
-    text_format(line, sizeof line, "! redis: %s%s; %" PRId64 " turn%s missed",
-                f->redis_why ? f->redis_why : f->redis, down, missed, missed == 1 ? "" : "s");
+    if (status_lacks_servers(f))
+        text_format(line, sizeof line,
+                    "! redis: %" PRId64 " of the quorum's %" PRId64 " servers %s not serve",
+                    f->servers - f->servers_ok, f->servers,
+                    f->servers - f->servers_ok == 1 ? "does" : "do");
+    else
+        text_format(line, sizeof line, "! redis: %s%s; %" PRId64 " turn%s missed",
+                    f->redis_why ? f->redis_why : f->redis, down, missed, missed == 1 ? "" : "s");
     screen_print_text(out, screen, line);
 }
 

@@ -16,11 +16,24 @@
     }
 
 const struct fact status_facts[] = {
-    ROTAD(version, FACT_TEXT),         ROTAD(uptime_ms, FACT_NUMBER), ROTAD(fleet, FACT_TEXT),
-    ROTAD(store, FACT_TEXT),           ROTAD(redis, FACT_TEXT),       ROTAD(redis_why, FACT_TEXT),
-    ROTAD(redis_down_ms, FACT_NUMBER), ROTAD(trip_ms, FACT_NUMBER),   ROTAD(tls, FACT_FLAG),
-    ROTAD(now, FACT_NUMBER),           ROTAD(ours_ms, FACT_NUMBER),   ROTAD(missed, FACT_NUMBER),
-    ROTAD(draining, FACT_FLAG),        ROTAD(busy, FACT_FLAG),        ROTAD(unread, FACT_TEXT),
+    ROTAD(version, FACT_TEXT),
+    ROTAD(uptime_ms, FACT_NUMBER),
+    ROTAD(fleet, FACT_TEXT),
+    ROTAD(store, FACT_TEXT),
+    ROTAD(redis, FACT_TEXT),
+    ROTAD(redis_why, FACT_TEXT),
+    ROTAD(redis_down_ms, FACT_NUMBER),
+    ROTAD(trip_ms, FACT_NUMBER),
+    ROTAD(tls, FACT_FLAG),
+    ROTAD(now, FACT_NUMBER),
+    ROTAD(ours_ms, FACT_NUMBER),
+    ROTAD(missed, FACT_NUMBER),
+    ROTAD(draining, FACT_FLAG),
+    ROTAD(busy, FACT_FLAG),
+    ROTAD(unread, FACT_TEXT),
+    ROTAD(master, FACT_TEXT),
+    ROTAD(servers, FACT_NUMBER),
+    ROTAD(servers_ok, FACT_NUMBER),
 };
 const size_t status_facts_count = sizeof status_facts / sizeof status_facts[0];
 
@@ -276,9 +289,14 @@ const char *status_reason_begin(const struct status_job *job)
     return reason && reason == job->paused_here ? "paused on this device by " : "";
 }
 
+bool status_lacks_servers(const struct status_facts *f)
+{
+    return is(f->redis, "ok") && f->servers_ok >= 0 && f->servers_ok < f->servers;
+}
+
 bool status_redis_needs_look(const struct status_facts *f)
 {
-    return is(f->redis, "unreachable") || is(f->redis, "refuses");
+    return is(f->redis, "unreachable") || is(f->redis, "refuses") || status_lacks_servers(f);
 }
 
 bool status_needs_look(const struct status *s)

@@ -12,6 +12,8 @@ struct status_facts {
     const char *version, *fleet, *store;
     const char *unread; /* a file that is not in use for its mistakes */
     const char *redis, *redis_why;
+    const char *master;          /* where its sentinels say it is */
+    int64_t servers, servers_ok; /* of a quorum: all, and those that answer */
     int64_t uptime_ms, missed, redis_down_ms;
     int64_t now;     /* fleet time */
     int64_t ours_ms; /* the device's own clock, less that */
@@ -61,6 +63,8 @@ const char *status_reason(const struct status_job *job);
 const char *status_reason_begin(const struct status_job *job);
 /* Whether anybody should have a look. */
 bool status_needs_look(const struct status *s);
+/* Of a quorum that works: some do not serve. */
+bool status_lacks_servers(const struct status_facts *f);
 bool status_redis_needs_look(const struct status_facts *f);
 /* status_json.c: all of it, as one object; a job's pairs of it, without braces. */
 void status_print_json(FILE *out, const struct status *s);

@@ -121,6 +121,20 @@ static void test_seats(void **state)
     free(text);
 }
 
+static void test_quorum(void **state)
+{
+    struct explain e = { RENEWED };
+
+    (void)state;
+    e.servers = 5;
+    print(&e);
+    assert_has("Two runs at once stay possible (servers that lose writes, clock jump,\n"
+               "suspended device), and a quorum gives no fence. If that would break data:\n"
+               "man rota-guide, \"When two runs hurt\".\n");
+    assert_has_not("use the fence");
+    free(text);
+}
+
 static void test_without_a_lock_and_alone(void **state)
 {
     struct explain e = { RENEWED };
@@ -195,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_the_model),
         cmocka_unit_test(test_no_renewal),
         cmocka_unit_test(test_seats),
+        cmocka_unit_test(test_quorum),
         cmocka_unit_test(test_without_a_lock_and_alone),
         cmocka_unit_test(test_one_attempt_and_none_that_succeeded),
         cmocka_unit_test(test_extended_and_too_long),

@@ -259,6 +259,36 @@ static void test_redis_away(void **state)
     check_status("redis_away", &s);
 }
 
+/* One of five servers is away: the head says so, and below it needs a look. */
+static void test_quorum(void **state)
+{
+    struct status_job jobs[] = {
+        { .name = "sync_prices", .state = "ASKING", .turn = AT(2, 30), .next = AT(2, 35) },
+    };
+    struct status s = { .device = "gate-0007",
+                        .rotad = ROTAD(REDIS_OK, .servers = 5, .servers_ok = 4),
+                        .jobs = jobs,
+                        .job_count = COUNT_OF(jobs) };
+
+    (void)state;
+    check_status("quorum", &s);
+}
+
+/* The master that they have named. */
+static void test_sentinels(void **state)
+{
+    struct status_job jobs[] = {
+        { .name = "sync_prices", .state = "ASKING", .turn = AT(2, 30), .next = AT(2, 35) },
+    };
+    struct status s = { .device = "gate-0007",
+                        .rotad = ROTAD(REDIS_OK, .master = "redis-2.example:6379"),
+                        .jobs = jobs,
+                        .job_count = COUNT_OF(jobs) };
+
+    (void)state;
+    check_status("sentinels", &s);
+}
+
 /* Names, reasons and words that would speak to the terminal, hide what follows, or push it away. */
 #define HOSTILE "\x1b]0;owned\x07\xe2\x80\xaegnp.exe\xff\xc2\x9b\n\r"
 
@@ -430,9 +460,14 @@ static void test_show_of_hostile_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_model_of_status),  cmocka_unit_test(test_all_states),
-        cmocka_unit_test(test_redis_away),           cmocka_unit_test(test_hostile_texts),
-        cmocka_unit_test(test_the_model_of_show),    cmocka_unit_test(test_show_of_hostile_texts),
+        cmocka_unit_test(test_the_model_of_status),
+        cmocka_unit_test(test_all_states),
+        cmocka_unit_test(test_redis_away),
+        cmocka_unit_test(test_quorum),
+        cmocka_unit_test(test_sentinels),
+        cmocka_unit_test(test_hostile_texts),
+        cmocka_unit_test(test_the_model_of_show),
+        cmocka_unit_test(test_show_of_hostile_texts),
         cmocka_unit_test(test_show_of_device_scope),
     };
 
