@@ -49,7 +49,7 @@ void check_rolled_back(struct sim *s)
 }
 
 /* By the former clock. */
-static void forget_instants(const struct sim *s, struct store_job *job)
+void check_forget_instants(const struct sim *s, struct store_job *job)
 {
     job->ledger.seen_ms = job->ledger.retry_ms = 0;
     for (unsigned d = 0; job->own && d < s->plan.devices; d++)
@@ -102,9 +102,9 @@ void check_step(struct sim *s, int64_t by_ms)
     if (by_ms > 0)
         s->overlap_free_ms = s->lease_free_ms = s->now_ms + longest_lease_ms(s);
     for (unsigned i = 0; i < PLAN_RECORDS_MAX; i++) {
-        forget_instants(s, &s->servers[0].copy.jobs[i]);
-        forget_instants(s, &s->servers[1].copy.jobs[i]);
-        forget_instants(s, &s->replica.jobs[i]);
+        check_forget_instants(s, &s->servers[0].copy.jobs[i]);
+        check_forget_instants(s, &s->servers[1].copy.jobs[i]);
+        check_forget_instants(s, &s->replica.jobs[i]);
     }
     forget_counts(s);
 }
@@ -198,6 +198,10 @@ void check_living(struct sim *s)
     struct wall now = server_time(s);
     struct run *r;
 
+    if (s->plan.quorum > 0) {
+        check_quorum_living(s);
+        return;
+    }
     LIST_FOREACH(r, &s->living, living)
     {
         s->checks[r->record].active_ms = s->now_ms;
@@ -238,7 +242,7 @@ void check_device(struct sim *s, struct device *d)
         d->window_ms = s->now_ms;
         d->window_steps = 0;
     }
-    if (++d->window_steps > STEPS_MAX)
+    if (++d->window_steps > STEPS_MAX * plan_links(&s->plan))
         check_breach(s, "%s #%u spins: it moved %u times in %lld ms", d->name, d->number,
                      d->window_steps, (long long)(s->now_ms - d->window_ms));
     if (d->supervisor != SUPERVISOR_UP)

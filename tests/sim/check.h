@@ -19,20 +19,23 @@ struct shot;
 /* Of a job, or of a job on one device in device scope, in one copy of the store: it is lost and
  * restored with it. */
 struct ledger {
-    int64_t done;                 /* newest turn whose success is recorded there */
+    int64_t done;                 /* newest turn whose success is recorded there, ... */
+    int64_t done_ms;              /* ... and when, in true time */
     uint64_t fence;               /* of the newest grant */
     int64_t seen_ms;              /* server time at which the job was first seen; 0: it was known */
     int64_t seen_turn;            /* that was asked for then */
     int64_t seen_fresh_ms;        /* how late it could have been taken all the same */
     int64_t retry_ms, retry_turn; /* server time before which this turn is not given again */
     int64_t newest;               /* turn of the newest grant, ... */
-    uint32_t attempt;             /* ... and which try of it */
+    uint32_t attempt;             /* ... and which try of it, ... */
+    bool unstarted;               /* ... which was given back */
     int64_t watched;              /* a turn, ... */
     uint32_t watch;               /* ... and how many were refused it */
     const struct device *owner;   /* of the newest grant, ... */
     struct boot owner_sent;       /* asked for then */
     unsigned owner_life;          /* ... and which of its supervisors */
     /* Of a job in either scope. */
+    int64_t held_since_ms; /* true time */
     int64_t held_until_ms; /* server time, INT64_MAX: until it is resumed; 0: nobody paused it */
     int64_t passed;        /* the newest turn that was asked for while it was paused */
     uint32_t version;      /* the highest that has succeeded */
@@ -69,6 +72,9 @@ struct job_check {
     int64_t active_ms; /* true time of the last start, or sign of a live run; or when it could
                           run again */
     struct takeover takeover;
+    /* With a quorum: the newest turn whose success a device was told to be recorded; the true
+     * times at which it sent that, and was told. */
+    int64_t recorded, recorded_ms, told_ms;
 };
 
 /* The first breach ends the play. */
@@ -89,6 +95,8 @@ void check_restarted(struct device *d);
 void check_noted(struct device *d, unsigned job, struct wall since);
 /* The server's clock was set. */
 void check_step(struct sim *s, int64_t by_ms);
+/* The same, of what is noted of one job in one copy. */
+void check_forget_instants(const struct sim *s, struct store_job *job);
 /* What was counted of a job means nothing any more. */
 void check_forget(const struct sim *s, struct job_check *c);
 /* The seats of it that are taken. */

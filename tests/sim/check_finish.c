@@ -35,8 +35,10 @@ void served_finish(struct sim *s, const struct served *v)
     if (outcome_settles(q->outcome)) {
         if (done > v->ledger->done) {
             s->tally.successes++;
-            check_settled(v->check, q->job->attempts);
+            if (!mine || !v->before->record.manual) /* which changes no streak (rule 15) */
+                check_settled(v->check, q->job->attempts);
             v->ledger->done = done;
+            v->ledger->done_ms = s->now_ms;
         }
         if (v->after->record.done.ms < done)
             check_breach(s, "%s: the success of turn %lld is not recorded", served_name(v),
@@ -55,6 +57,7 @@ void served_finish(struct sim *s, const struct served *v)
         v->ledger->retry_turn = q->turn.ms;
         v->ledger->retry_ms = v->now.ms + q->job->retry_delay_ms;
     }
+    v->ledger->unstarted = v->ledger->unstarted || (first && q->outcome == OUTCOME_UNSTARTED);
     if (first && v->f->reply.finish.gave_up)
         v->check->unsure = true; /* the next has one try, whatever was started */
     if (first && q->outcome == OUTCOME_REFUSED)

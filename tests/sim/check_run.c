@@ -41,11 +41,14 @@ struct job_check *check_of(struct sim *s, struct device *d, const struct job_spe
 
 static struct turn_count begin(const struct sim *s, const struct run *r, struct job_check *c)
 {
-    bool single = c == &s->checks[r->record] && is_single(c, r->turn.ms);
+    bool single = c == &s->checks[r->record] && s->plan.quorum == 0 && is_single(c, r->turn.ms);
+    unsigned tries = r->spec->attempts;
 
-    return (struct turn_count){ .turn = r->turn.ms,
-                                .allowed = single ? 1 : r->spec->attempts,
-                                .single = single };
+    /* Each server counts its own grants, and its own failures. */
+    if (s->plan.quorum > 0 && !r->local)
+        tries = tries * s->plan.quorum / quorum_majority(s->plan.quorum);
+    return (
+        struct turn_count){ .turn = r->turn.ms, .allowed = single ? 1 : tries, .single = single };
 }
 
 static void count(struct sim *s, const struct run *r)
@@ -142,7 +145,10 @@ void check_started(struct sim *s, const struct run *r)
         check_jump(s, r);
         check_turn(s, r);
     }
-    check_fence(s, r);
+    if (s->plan.quorum > 0)
+        check_quorum_started(s, r);
+    else
+        check_fence(s, r);
     c->active_ms = s->now_ms;
     check_of(s, r->device, r->spec, r->record)->active_ms = s->now_ms;
     if (c->takeover.turn > 0 && r->turn.ms >= c->takeover.turn)

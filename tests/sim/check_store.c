@@ -36,6 +36,8 @@ static void note_unknown(struct sim *s, const struct served *v)
 {
     int64_t until = s->now_ms + v->f->request.ttl_ms + v->f->request.ttl_ms / 50;
 
+    if (s->plan.quorum > 0) /* where each run is known to have most of the servers */
+        return;
     if (v->before->record.state == MEMORY_NONE && until > s->overlap_free_ms)
         s->overlap_free_ms = until;
 }
@@ -189,7 +191,8 @@ static void note_takeover(struct sim *s, const struct served *v)
 static void granted(struct sim *s, const struct served *v)
 {
     note_former(v);
-    note_takeover(s, v);
+    if (s->plan.quorum == 0)
+        note_takeover(s, v);
     check_once(s, v);
     check_fence(s, v);
     check_surprise(s, v);
@@ -198,6 +201,7 @@ static void granted(struct sim *s, const struct served *v)
     check_version(s, v);
     v->ledger->newest = v->f->reply.acquire.turn.ms;
     v->ledger->attempt = v->f->reply.acquire.attempt;
+    v->ledger->unstarted = false;
     v->ledger->watch = served_is_new(v) ? 0 : v->ledger->watch;
     v->ledger->owner = is_wanted(v) ? v->f->device : NULL;
     v->ledger->owner_life = v->f->device->life;
@@ -220,7 +224,8 @@ static void check_acquired(struct sim *s, const struct served *v)
 {
     enum acquire_answer answer = v->f->reply.acquire.answer;
 
-    check_token(s, v);
+    if (s->plan.quorum == 0) /* else what was given back may be lost on its way */
+        check_token(s, v);
     served_queue(s, v);
     if (answer == ACQUIRE_GRANTED)
         granted(s, v);
@@ -247,20 +252,23 @@ static void check_acquired(struct sim *s, const struct served *v)
     }
 }
 
-/* Nobody of the job has had a turn since: a try that was given back was one all the same (rule 6).
- * And what was ended stays so (rule 5). */
+/* Nobody of the job has had a turn since (rule 6): a try that was declined was one all the same,
+ * one that never started was none. And what was ended stays so (rule 5). Tries of a quorum are
+ * counted by others of its servers. */
 static void check_renewed(struct sim *s, const struct served *v)
 {
     const struct store_request *q = &v->f->request;
+    int64_t last = (int64_t)v->ledger->attempt - (v->ledger->unstarted ? 1 : 0);
     bool newer = v->ledger->newest > q->turn.ms ||
-                 (v->ledger->newest == q->turn.ms && v->ledger->attempt >= q->attempt);
+                 (v->ledger->newest == q->turn.ms && last >= (int64_t)q->attempt);
 
     if (v->f->reply.renew.answer == RENEW_LOST)
         return;
     if (!served_is_new(v) && v->before->record.ended)
         check_breach(s, "%s: a late renewal brings back the lock of %s, whose end is recorded",
                      served_name(v), v->f->token);
-    if (v->f->reply.renew.answer == RENEW_REGAINED && served_is_new(v) && newer && !s->stepped_back)
+    if (s->plan.quorum == 0 && v->f->reply.renew.answer == RENEW_REGAINED && served_is_new(v) &&
+        newer && !s->stepped_back)
         check_breach(s, "%s: %s takes its lock back for try %u of turn %lld, after try %u",
                      served_name(v), v->f->token, q->attempt, (long long)q->turn.ms,
                      v->ledger->attempt);
@@ -276,6 +284,7 @@ static void note_renewed(struct sim *s, const struct served *v)
     if (v->f->request.verb != STORE_ACQUIRE && served_is_new(v) &&
         strcmp(v->after->record.token, v->f->token) == 0) {
         v->ledger->seen_ms = 0;
+        v->ledger->retry_ms = 0; /* it is the newest attempt, and runs */
         v->ledger->owner = NULL; /* the lock is not the newest grant's any more */
     }
     if (v->f->request.verb == STORE_FINISH || v->f->lease_until_ms == 0)
@@ -341,7 +350,9 @@ void check_served(struct sim *s, const struct flight *f, unsigned record, const 
                         .ledger = f->request.job->scope == SCOPE_DEVICE
                                       ? &job->own[f->device->number]
                                       : &job->ledger,
-                        .check = check_of(s, f->device, f->request.job, record),
+                        .check = s->plan.quorum > 0
+                                     ? &s->servers[f->server].checks[record]
+                                     : check_of(s, f->device, f->request.job, record),
                         .now = f->reply.server };
 
     if (f->request.verb != STORE_RENEW && v.now.ms > v.whole->held_until_ms)

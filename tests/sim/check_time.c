@@ -20,7 +20,7 @@ static bool is_up(const struct device *d)
 
 static bool was_calm_since(const struct device *d, int64_t ms)
 {
-    return is_up(d) && d->calm_ms <= ms && d->link.state == LINK_UP;
+    return is_up(d) && d->calm_ms <= ms && net_calm_ms(d) <= ms;
 }
 
 static const struct plan_job *job_of(const struct sim *s, unsigned record)
@@ -53,6 +53,18 @@ static const struct device *watcher_of(const struct sim *s, const struct run *r)
     return NULL;
 }
 
+/* By each server's own count, after a failure that it knows of, too. */
+static bool servers_have_tries(const struct sim *s, const struct run *r)
+{
+    for (unsigned i = 0; i < s->plan.quorum; i++) {
+        const struct memory_claim *c = &s->servers[i].copy.jobs[r->record].record;
+
+        if (c->streak > 0 || (c->turn.ms == r->turn.ms && c->attempt >= r->spec->attempts))
+            return false;
+    }
+    return true;
+}
+
 /* By the starts, and by the grants: one that nobody heard of was a try all the same (rule 10). */
 static bool tries_remain(const struct sim *s, const struct run *r)
 {
@@ -62,7 +74,8 @@ static bool tries_remain(const struct sim *s, const struct run *r)
         const struct turn_count *t = &c->turns[i];
 
         if (t->turn == r->turn.ms)
-            return !c->unsure && !t->refused && t->starts < t->allowed && r->attempt < t->allowed;
+            return !c->unsure && !t->refused && t->starts < t->allowed && r->attempt < t->allowed &&
+                   servers_have_tries(s, r);
     }
     return false;
 }
@@ -79,7 +92,17 @@ static bool is_shared(const struct sim *s, unsigned record)
 /* In the whole fleet, and what fell due meanwhile has passed. */
 static bool is_paused(const struct sim *s, unsigned record)
 {
-    return server_time(s).ms <= s->servers[0].copy.jobs[record].ledger.held_until_ms;
+    for (unsigned i = 0; i < plan_links(&s->plan); i++)
+        if (server_time(s).ms <= s->servers[i].copy.jobs[record].ledger.held_until_ms)
+            return true;
+    return false;
+}
+
+/* On bad links, what a server of a quorum granted and could not be given back at once blocks it for
+ * a lease, and may be the only try that it counts: two such servers cost the turn. */
+static bool may_be_blocked(const struct sim *s)
+{
+    return s->plan.quorum > 0 && s->plan.lost + s->plan.slow > 0;
 }
 
 static void expect_takeover(struct sim *s, const struct run *r)
@@ -91,8 +114,9 @@ static void expect_takeover(struct sim *s, const struct run *r)
     t->turn = 0;
     t->taker = NULL;
     /* Who hears that a job has two locks stands aside, also while it watches. */
-    if (spec->scope == SCOPE_DEVICE || r->local || r->by_hand || is_shared(s, r->record) ||
-        is_paused(s, r->record) || job_of(s, r->record)->rollout == ROLLOUT_LOCK)
+    if (may_be_blocked(s) || spec->scope == SCOPE_DEVICE || r->local || r->by_hand ||
+        is_shared(s, r->record) || is_paused(s, r->record) ||
+        job_of(s, r->record)->rollout == ROLLOUT_LOCK)
         return;
     t->watcher = watcher_of(s, r);
     if (!t->watcher || !tries_remain(s, r) || s->plan.slots < s->plan.jobs ||
@@ -121,14 +145,21 @@ static bool was_possible(const struct takeover *t)
            (!t->taker || was_calm_since(t->taker, t->taken_ms));
 }
 
+static bool is_done(const struct sim *s, unsigned record, int64_t turn)
+{
+    for (unsigned i = 0; i < plan_links(&s->plan); i++)
+        if (s->servers[i].copy.jobs[record].ledger.done >= turn)
+            return true;
+    return false;
+}
+
 static void watch_takeover(struct sim *s, unsigned record)
 {
     struct takeover *t = &s->checks[record].takeover;
 
     if (t->turn == 0 || s->now_ms <= t->until_ms)
         return;
-    if (s->calm_ms <= t->died_ms && was_possible(t) &&
-        s->servers[0].copy.jobs[record].ledger.done < t->turn)
+    if (s->calm_ms <= t->died_ms && was_possible(t) && !is_done(s, record, t->turn))
         check_breach(s, "%s: turn %lld is not taken over %lld ms after its device died, by %s #%u",
                      job_of(s, record)->specs[0].name, (long long)t->turn,
                      (long long)(s->now_ms - t->died_ms), t->watcher->name, t->watcher->number);
@@ -152,14 +183,25 @@ static bool most_are_calm(const struct sim *s, int64_t since_ms)
 /* It stands aside by the rules of roll-outs. */
 static bool is_barred(const struct sim *s, const struct device *d, unsigned record)
 {
-    const struct store_job *job = &s->servers[0].copy.jobs[record];
     const struct plan_job *j = job_of(s, record);
 
     if (plan_record(&s->plan, plan_job_of(record), d->config) != record)
         return true;
-    if (j->rollout == ROLLOUT_LAYOUT && job->record.layout > MEMORY_LAYOUT)
-        return d->config == 0;
-    return j->specs[d->config].version < job->ledger.version;
+    for (unsigned i = 0; i < plan_links(&s->plan); i++) {
+        const struct store_job *job = &s->servers[i].copy.jobs[record];
+
+        if ((j->rollout == ROLLOUT_LAYOUT && job->record.layout > MEMORY_LAYOUT &&
+             d->config == 0) ||
+            j->specs[d->config].version < job->ledger.version)
+            return true;
+    }
+    return false;
+}
+
+/* What goes wrong with single servers of a quorum is looked at with the links to them. */
+static int64_t calm_ms(const struct sim *s)
+{
+    return s->plan.quorum > 0 ? s->whole_ms : s->calm_ms;
 }
 
 /* Since when a device has been able to run the job, one that has been for longest. Where only a few
@@ -172,15 +214,16 @@ static int64_t able_since(const struct sim *s, unsigned record)
         since = s->now_ms - CROWD_CALM_MS;
         if (!most_are_calm(s, since) || job_of(s, record)->rollout >= ROLLOUT_VERSION)
             return s->now_ms;
-        return later(since, s->calm_ms);
+        return later(since, calm_ms(s));
     }
     for (unsigned i = 0; i < s->plan.devices; i++) {
         const struct device *d = &s->devices[i];
+        int64_t own = later(d->calm_ms, d->rounds ? net_calm_ms(d) : 0);
 
-        if (d->calm_ms < since && was_calm_since(d, s->now_ms) && !is_barred(s, d, record))
-            since = d->calm_ms;
+        if (own < since && was_calm_since(d, s->now_ms) && !is_barred(s, d, record))
+            since = own;
     }
-    return later(since, s->calm_ms);
+    return later(since, calm_ms(s));
 }
 
 /* A turn may pass by a lock that nobody lives to free, and one as the first that is seen. First
@@ -196,8 +239,9 @@ static int64_t longest_silence_ms(const struct sim *s, unsigned record)
      */
     bool again = set_ms > 0 && s->now_ms < set_ms + 4 * period;
     int64_t spread = spec->scope == SCOPE_DEVICE ? period / 2 : spec->splay_ms;
+    int64_t periods = may_be_blocked(s) ? 6 : again ? 4 : 2;
 
-    return RATES((again ? 4 : 2) * period + 2 * spec->timing.lease_ms + spread + SECOND_MS);
+    return RATES(periods * period + 2 * spec->timing.lease_ms + spread + SECOND_MS);
 }
 
 /* Of a `lock_key`, a token that a store which lost its newest writes has anew may be another job's:
@@ -217,7 +261,7 @@ static void watch_silence(struct sim *s, unsigned record)
     int64_t since = s->checks[record].active_ms, longest_ms = longest_silence_ms(s, record);
     int64_t able_ms;
 
-    if (s->now_ms - later(since, s->calm_ms) <= longest_ms)
+    if (s->now_ms - later(since, calm_ms(s)) <= longest_ms)
         return;
     able_ms = able_since(s, record);
     if (able_ms == QUEUE_NEVER || s->now_ms - later(since, able_ms) <= longest_ms ||
@@ -230,13 +274,15 @@ static void watch_silence(struct sim *s, unsigned record)
 /* A failover brought a pause back, or nobody has thought of it. */
 static void watch_pause(struct sim *s, unsigned record)
 {
-    const struct memory_pause *p = &s->servers[0].copy.jobs[record].pause;
+    for (unsigned i = 0; i < plan_links(&s->plan); i++) {
+        const struct memory_pause *p = &s->servers[i].copy.jobs[record].pause;
 
-    if (!p->why[0] || (!p->endless && server_time(s).ms > p->until.ms))
-        return;
-    s->checks[record].active_ms = s->now_ms;
-    if (p->endless)
-        person_call(s, record);
+        if (!p->why[0] || (!p->endless && server_clock(s, &s->servers[i]).ms > p->until.ms))
+            continue;
+        s->checks[record].active_ms = s->now_ms;
+        if (p->endless)
+            person_call(s, record);
+    }
 }
 
 void check_watch(struct sim *s, struct event *e)

@@ -325,6 +325,12 @@ void device_init(struct sim *s, struct device *d, unsigned number)
     d->power_at = s->now_ms + chance_in(&d->chance, 0, s->plan.storm_ms);
     if (is_counted(&s->plan))
         d->checks = sim_new(PLAN_JOBS_MAX * sizeof *d->checks);
+    d->links = sim_new(plan_links(&s->plan) * sizeof *d->links);
+    for (unsigned i = 0; i < plan_links(&s->plan); i++) {
+        d->links[i].device = d;
+        d->links[i].home = i;
+    }
+    round_init(d);
     net_init(d);
     LIST_INIT(&d->runs);
     device_settle(d);
@@ -335,4 +341,6 @@ void device_done(struct device *d)
     end_supervisor(d);
     run_free_all(d);
     free(d->checks);
+    free(d->links);
+    free(d->rounds);
 }

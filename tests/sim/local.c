@@ -184,7 +184,7 @@ void local_move(struct device *d)
     struct wall time = { 0 };
     struct store_call *call;
 
-    if (d->link.state == LINK_WAITING && !d->fleet.clock.known && own_time(d, &time))
+    if (d->links[0].state == LINK_WAITING && !d->fleet.clock.known && own_time(d, &time))
         fleet_own_time(&d->fleet, now, time);
     if (!d->local)
         return;

@@ -75,6 +75,10 @@ static bool play(const struct options *o, uint64_t seed, struct tally *sum, bool
     bool good;
 
     options_plan(o, seed, &plan);
+    if (o->quorum && plan.quorum == 0) {
+        free(s);
+        return true;
+    }
     sim_play(s, &plan, o->trace);
     good = !s->breach[0];
     if (!good && loud)

@@ -5,6 +5,8 @@
 
 /* What waits for a person is asked again in windows of up to this (core/fault.h). */
 #define SLOW_WINDOW_MS (5 * MINUTE_MS)
+/* Longer than any lease of plan.c. */
+#define EMPTY_APART_MS (30 * SECOND_MS)
 
 typedef void mishap_act(struct sim *s, struct chance *c);
 
@@ -20,9 +22,23 @@ static void disturb(struct sim *s, int64_t until_ms)
         s->calm_ms = until_ms;
 }
 
+static void disturb_server(struct sim *s, struct server *server, int64_t until_ms)
+{
+    disturb(s, until_ms);
+    if (until_ms > server->calm_ms)
+        server->calm_ms = until_ms;
+}
+
 static struct server *any_master(struct sim *s, struct chance *c)
 {
+    if (s->plan.quorum > 0)
+        return &s->servers[chance_in(c, 0, s->plan.quorum - 1)];
     return &s->servers[s->split ? chance_in(c, 0, 1) : 0];
+}
+
+static unsigned number_of(const struct sim *s, const struct server *server)
+{
+    return (unsigned)(server - s->servers);
 }
 
 static struct device *any_device(struct sim *s, struct chance *c)
@@ -34,11 +50,13 @@ static struct device *any_device(struct sim *s, struct chance *c)
 
 static void restart(struct sim *s, struct chance *c)
 {
-    int64_t until = s->now_ms + between(c, 200, 30 * SECOND_MS);
+    int64_t until =
+        s->now_ms + between(c, 200, s->plan.quorum > 0 ? 5 * MINUTE_MS : 30 * SECOND_MS);
+    struct server *server = any_master(s, c);
 
-    trace_say(s, NULL, "Redis restarts");
-    disturb(s, until);
-    server_restart(s, any_master(s, c), until);
+    trace_say(s, NULL, "Redis %u restarts", number_of(s, server));
+    disturb_server(s, server, until);
+    server_restart(s, server, until);
 }
 
 static void empty(struct sim *s, struct chance *c)
@@ -46,11 +64,22 @@ static void empty(struct sim *s, struct chance *c)
     struct server *server = any_master(s, c);
     int64_t until = s->now_ms + between(c, 200, 10 * SECOND_MS);
 
-    trace_say(s, NULL, "Redis restarts without its data");
-    disturb(s, until);
+    /* One of a quorum at a time, with a lease between, so that those that hold one can take it
+     * back.
+     */
+    if (s->plan.quorum > 0 && s->now_ms < s->lost_ms + EMPTY_APART_MS)
+        return;
+    trace_say(s, NULL, "Redis %u restarts without its data", number_of(s, server));
+    disturb_server(s, server, until);
     server_restart(s, server, until);
     copy_forget(s, &server->copy);
-    server_forget_fleet(s);
+    if (s->plan.quorum > 0) {
+        server_forget_fleet(server);
+        s->lost_ms = until;
+        check_quorum_lost(s, server);
+        return;
+    }
+    server_forget_fleet(&s->servers[0]);
     check_emptied(s);
 }
 
@@ -80,12 +109,12 @@ static void set_homes(struct sim *s, unsigned of_10000, struct chance *c)
         struct device *d = &s->devices[i];
         unsigned home = chance_of(c, of_10000);
 
-        if (home == d->home)
+        if (home == d->links[0].home)
             continue;
-        d->home = home;
+        d->links[0].home = home;
         device_disturb(d, s->now_ms);
-        if (d->link.state == LINK_UP)
-            net_lose(d, d->supervisor == SUPERVISOR_UP && !d->frozen);
+        if (d->links[0].state == LINK_UP)
+            net_lose(&d->links[0], d->supervisor == SUPERVISOR_UP && !d->frozen);
         device_settle(d);
     }
 }
@@ -121,6 +150,37 @@ static void split(struct sim *s, struct chance *c)
     queue_set(&s->queue, &s->mend, until);
 }
 
+/* But for its clock. */
+static int64_t in_order_at(const struct sim *s, const struct server *server)
+{
+    const int64_t ends[] = { server->down_until, server->refusing_until, server->stalled_until,
+                             server->errors_until + SLOW_WINDOW_MS };
+    int64_t at = s->now_ms;
+
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        at = ends[i] > at ? ends[i] : at;
+    return at;
+}
+
+/* Of a quorum, one at a time is far off: another is set right first. To its leases it is a loss:
+ * they end early, or nobody knows when. */
+static void step_one(struct sim *s, struct chance *c, int64_t by_ms)
+{
+    struct server *server = any_master(s, c);
+
+    for (unsigned i = 0; i < s->plan.quorum; i++)
+        if (server_is_off(&s->servers[i]))
+            server = &s->servers[i];
+    if (server_is_off(server))
+        by_ms = -server->skew_ms;
+    trace_say(s, NULL, "the clock of Redis %u is set by %lld ms", number_of(s, server),
+              (long long)by_ms);
+    server->skew_ms += by_ms;
+    disturb(s, s->now_ms);
+    server->calm_ms = server_is_off(server) ? QUEUE_NEVER : in_order_at(s, server);
+    check_quorum_stepped(s, server, by_ms);
+}
+
 static void step(struct sim *s, struct chance *c)
 {
     static const int64_t most[] = { 5 * SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS };
@@ -129,6 +189,10 @@ static void step(struct sim *s, struct chance *c)
 
     if (chance_of(c, 5000))
         by = -by;
+    if (s->plan.quorum > 0) {
+        step_one(s, c, by);
+        return;
+    }
     /* Not away for good: a fleet that is a month ahead is one that was started then. */
     if (s->clock_offset_ms > DAY_MS || s->clock_offset_ms < -DAY_MS)
         by = -s->clock_offset_ms;
@@ -154,7 +218,7 @@ static void clients(struct sim *s, struct chance *c)
     server->refusing_until = s->now_ms + between(c, SECOND_MS, 2 * MINUTE_MS);
     trace_say(s, NULL, "Redis accepts no connection for %lld ms",
               (long long)(server->refusing_until - s->now_ms));
-    disturb(s, server->refusing_until);
+    disturb_server(s, server, server->refusing_until);
 }
 
 static void errors(struct sim *s, struct chance *c)
@@ -167,7 +231,7 @@ static void errors(struct sim *s, struct chance *c)
     server->errors_until = s->now_ms + between(c, 100, 2 * MINUTE_MS);
     trace_say(s, NULL, "Redis answers by errors (%s) for %lld ms", fault_name(server->error),
               (long long)(server->errors_until - s->now_ms));
-    disturb(s, server->errors_until + SLOW_WINDOW_MS);
+    disturb_server(s, server, server->errors_until + SLOW_WINDOW_MS);
 }
 
 static void stall(struct sim *s, struct chance *c)
@@ -177,7 +241,7 @@ static void stall(struct sim *s, struct chance *c)
     server->stalled_until = s->now_ms + between(c, 100, 15 * SECOND_MS);
     trace_say(s, NULL, "Redis does nothing for %lld ms",
               (long long)(server->stalled_until - s->now_ms));
-    disturb(s, server->stalled_until);
+    disturb_server(s, server, server->stalled_until);
 }
 
 static void hold(struct sim *s, struct chance *c)
@@ -187,11 +251,25 @@ static void hold(struct sim *s, struct chance *c)
 
 /* --- devices --- */
 
+/* To all servers, or to one of a quorum. */
+static void cut_links(struct device *d, unsigned only, int64_t until_ms)
+{
+    for (unsigned i = 0; i < plan_links(&d->sim->plan); i++) {
+        if (only != plan_links(&d->sim->plan) && i != only)
+            continue;
+        d->links[i].dead_until = d->links[i].calm_ms = until_ms;
+    }
+    if (!d->rounds)
+        device_disturb(d, until_ms);
+}
+
 static void cut(struct sim *s, struct chance *c)
 {
     int64_t until = s->now_ms + between(c, SECOND_MS, 5 * MINUTE_MS);
-    unsigned part =
-        chance_of(c, 1000) ? 10000 : 10000 / (unsigned)chance_in(c, 1, 2 * s->plan.devices);
+    unsigned part = chance_of(c, 1000)
+                        ? 10000
+                        : 10000 / (unsigned)chance_in(c, 1, 2 * (int64_t)s->plan.devices);
+    unsigned only = s->plan.quorum > 0 ? (unsigned)chance_in(c, 0, s->plan.quorum) : 1;
 
     trace_say(s, NULL, "links are dead for %lld ms", (long long)(until - s->now_ms));
     for (unsigned i = 0; i < s->plan.devices; i++) {
@@ -199,8 +277,7 @@ static void cut(struct sim *s, struct chance *c)
 
         if (!chance_of(c, part))
             continue;
-        d->link.dead_until = until;
-        device_disturb(d, until);
+        cut_links(d, only, until);
     }
 }
 
@@ -217,6 +294,7 @@ static void storm(struct sim *s, struct chance *c)
     for (unsigned i = 0; i < s->plan.devices; i++)
         device_power_off(&s->devices[i], back + between(c, 0, s->plan.storm_ms));
     disturb(s, back + s->plan.storm_ms);
+    s->whole_ms = back + s->plan.storm_ms;
 }
 
 static void suspend(struct sim *s, struct chance *c)
@@ -248,7 +326,7 @@ static struct device *asking_device(struct sim *s, struct chance *c)
     for (unsigned i = 0; i < 20; i++) {
         struct device *d = any_device(s, c);
 
-        if (!TAILQ_EMPTY(&d->link.flights))
+        if (!TAILQ_EMPTY(&d->links[0].flights))
             return d;
     }
     return busy_device(s, c);

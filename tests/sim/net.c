@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A device's one connection, as redis/link.h has it: requests behind one another, replies in their
- * order, one that takes too long closes it for all, and then it is made again with back-off. What
- * the network does to it is chance: once a message is lost, so is all that follows it. */
+ * A device's connection to a server, as redis/link.h has it: requests behind one another, replies
+ * in their order, one that takes too long closes it for all, and then it is made again with
+ * back-off. What the network does to it is chance: once a message is lost, so is all that follows
+ * it. */
 #include "base/text.h"
 #include "base/units.h"
 #include "sim.h"
@@ -14,30 +15,31 @@
 #define BACKOFF_MIN_MS 500
 #define BACKOFF_MAX_MS MINUTE_MS
 
-void net_init(struct device *d)
+static void init_link(struct link *l)
 {
-    struct link *l = &d->link;
-
-    *l = (struct link){ .backoff = { .min_ms = BACKOFF_MIN_MS, .max_ms = BACKOFF_MAX_MS },
+    *l = (struct link){ .device = l->device,
+                        .home = l->home,
+                        .wanted = l->device->rounds != NULL,
+                        .calm_ms = l->calm_ms,
+                        .backoff = { .min_ms = BACKOFF_MIN_MS, .max_ms = BACKOFF_MAX_MS },
                         .dead_until = l->dead_until };
     l->queued_end = &l->queued;
     TAILQ_INIT(&l->flights);
 }
 
-static struct server *server_of(struct device *d)
+void net_init(struct device *d)
 {
-    return &d->sim->servers[d->home];
+    for (unsigned i = 0; i < plan_links(&d->sim->plan); i++)
+        init_link(&d->links[i]);
 }
 
-void net_submit(void *context, struct store_call *call, bool urgent)
+static struct server *server_of(const struct link *l)
 {
-    struct device *d = context;
-    struct link *l = &d->link;
+    return &l->device->sim->servers[l->home];
+}
 
-    if (call->local) {
-        local_submit(d, call);
-        return;
-    }
+void net_link_submit(struct link *l, struct store_call *call, bool urgent)
+{
     for (const struct store_call *c = l->queued; c; c = c->next)
         assert(c != call);
     call->next = NULL;
@@ -46,7 +48,19 @@ void net_submit(void *context, struct store_call *call, bool urgent)
     if (!urgent || l->state != LINK_WAITING || l->hurried)
         return;
     l->hurried = true;
-    l->at_ms = d->sim->now_ms;
+    l->at_ms = l->device->sim->now_ms;
+}
+
+void net_submit(void *context, struct store_call *call, bool urgent)
+{
+    struct device *d = context;
+
+    if (call->local)
+        local_submit(d, call);
+    else if (d->rounds)
+        round_submit(d, call, urgent);
+    else
+        net_link_submit(&d->links[0], call, urgent);
 }
 
 static void unqueue(struct link *l, struct store_call *call)
@@ -71,8 +85,12 @@ void net_cancel(void *context, struct store_call *call)
         local_cancel(d, call);
         return;
     }
-    unqueue(&d->link, call);
-    TAILQ_FOREACH(f, &d->link.flights, entry)
+    if (d->rounds) {
+        round_cancel(d, call);
+        return;
+    }
+    unqueue(&d->links[0], call);
+    TAILQ_FOREACH(f, &d->links[0].flights, entry)
     if (f->call == call)
         f->call = NULL;
 }
@@ -133,10 +151,9 @@ static void answer(struct device *d, struct flight *f)
     d->answering = NULL;
 }
 
-static void fly(struct device *d, struct flight *f)
+static void fly(struct link *l, struct flight *f)
 {
-    struct sim *s = d->sim;
-    struct link *l = &d->link;
+    struct sim *s = l->device->sim;
     int64_t at = s->now_ms + chance_in(&s->net, 1, s->plan.trip_ms);
 
     TAILQ_INSERT_TAIL(&l->flights, f, entry);
@@ -172,9 +189,9 @@ static void keep_request(struct flight *f)
     }
 }
 
-static void send_one(struct device *d)
+static void send_one(struct link *l)
 {
-    struct link *l = &d->link;
+    struct device *d = l->device;
     struct store_call *call = l->queued;
     struct flight *f = new_flight(d->sim);
     struct boot now = device_boot(d);
@@ -186,96 +203,105 @@ static void send_one(struct device *d)
     }
     f->arrival.happen = server_arrival;
     f->device = d;
+    f->link = l;
     f->call = call;
     call->verb = f->request.verb;
     keep_request(f);
     f->sent = now;
     f->deadline = boot_add(now, device_spec(d, 0)->timing.command_timeout_ms);
-    f->server = d->home;
-    f->epoch = server_of(d)->epoch;
+    f->server = l->home;
+    f->epoch = server_of(l)->epoch;
     f->waited_for = true;
-    fly(d, f);
+    fly(l, f);
 }
 
 /* --- the connection --- */
 
-static bool is_accepted(const struct device *d)
+static bool is_accepted(const struct link *l)
 {
-    const struct sim *s = d->sim;
-    const struct server *server = &s->servers[d->home];
+    const struct sim *s = l->device->sim;
+    const struct server *server = server_of(l);
 
     return s->now_ms >= server->down_until && s->now_ms >= server->refusing_until &&
-           s->now_ms >= server->stalled_until && s->now_ms >= d->link.dead_until;
+           s->now_ms >= server->stalled_until && s->now_ms >= l->dead_until;
 }
 
-static void wait_to_connect(struct device *d)
+static void wait_to_connect(struct link *l)
 {
-    struct link *l = &d->link;
+    struct device *d = l->device;
 
     l->state = LINK_WAITING;
     l->at_ms = d->sim->now_ms + backoff_next_ms(&l->backoff, chance_next(&d->chance));
     l->hurried = false;
 }
 
-static void close_link(struct device *d)
+static void close_link(struct link *l)
 {
-    struct link *l = &d->link;
-
     l->state = LINK_NONE;
     l->deaf_in = l->deaf_out = false;
     l->last_out = l->last_in = 0;
 }
 
-/* It may still arrive: the flight goes on with what it asks, and this answer is its own. */
-static void answer_lost(struct device *d, struct flight *f)
+/* A quorum does without the one or the other. */
+static void disturb(struct link *l)
 {
+    int64_t now_ms = l->device->sim->now_ms;
+
+    if (now_ms > l->calm_ms)
+        l->calm_ms = now_ms;
+    if (!l->device->rounds)
+        device_disturb(l->device, now_ms);
+}
+
+/* It may still arrive: the flight goes on with what it asks, and this answer is its own. */
+static void answer_lost(struct link *l, struct flight *f)
+{
+    struct device *d = l->device;
     struct flight lost = *f;
 
     lost.reply = (struct store_reply){ .status = STORE_NO_ANSWER,
                                        .fault = FAULT_LINK,
                                        .error = "no answer" };
     d->sim->tally.unanswered++;
-    device_disturb(d, d->sim->now_ms);
+    disturb(l);
     answer(d, &lost);
 }
 
-void net_lose(struct device *d, bool told)
+void net_lose(struct link *l, bool told)
 {
     struct flight *f;
 
-    close_link(d);
-    wait_to_connect(d);
-    while (told && (f = TAILQ_FIRST(&d->link.flights))) {
-        wait_no_more(&d->link, f);
-        answer_lost(d, f);
+    close_link(l);
+    wait_to_connect(l);
+    while (told && (f = TAILQ_FIRST(&l->flights))) {
+        wait_no_more(l, f);
+        answer_lost(l, f);
         if (!f->travels)
             net_drop(f);
     }
 }
 
-static void connect_now(struct device *d)
+static void connect_now(struct link *l)
 {
-    struct link *l = &d->link;
+    struct device *d = l->device;
 
     l->state = LINK_CONNECTING;
-    l->at_ms = d->sim->now_ms + (is_accepted(d) ? 2 * d->sim->plan.trip_ms
+    l->at_ms = d->sim->now_ms + (is_accepted(l) ? 2 * d->sim->plan.trip_ms
                                                 : device_spec(d, 0)->timing.connect_timeout_ms);
 }
 
-static void connected(struct device *d)
+static void connected(struct link *l)
 {
-    struct link *l = &d->link;
-
-    if (!is_accepted(d)) {
-        device_disturb(d, d->sim->now_ms);
-        wait_to_connect(d);
+    if (!is_accepted(l)) {
+        disturb(l);
+        wait_to_connect(l);
         return;
     }
     l->state = LINK_UP;
-    d->sim->tally.connects++;
-    l->epoch = server_of(d)->epoch;
+    l->device->sim->tally.connects++;
+    l->epoch = server_of(l)->epoch;
     if (l->backoff.failures > 0)
-        device_disturb(d, d->sim->now_ms);
+        disturb(l);
     backoff_reset(&l->backoff);
 }
 
@@ -285,9 +311,9 @@ static bool is_late(const struct device *d, const struct flight *f)
 }
 
 /* Where both are there, because nobody looked for a while, either may be seen first. */
-static bool hear_one(struct device *d)
+static bool hear_one(struct link *l)
 {
-    struct link *l = &d->link;
+    struct device *d = l->device;
     struct flight *f = TAILQ_FIRST(&l->flights);
     bool heard;
 
@@ -298,7 +324,7 @@ static bool hear_one(struct device *d)
         return false;
     if (!heard || (is_late(d, f) && chance_of(&d->chance, 5000))) {
         trace_say(d->sim, d, "closes its connection: no reply in time");
-        net_lose(d, true);
+        net_lose(l, true);
         return false;
     }
     wait_no_more(l, f);
@@ -307,23 +333,46 @@ static bool hear_one(struct device *d)
     return true;
 }
 
-void net_move(struct device *d)
+bool net_link_is_free(const struct link *l)
 {
-    struct link *l = &d->link;
+    return l->state == LINK_UP && !l->queued && l->flight_count < IN_FLIGHT_MAX;
+}
+
+void net_link_send(struct link *l)
+{
+    while (l->state == LINK_UP && l->queued && l->flight_count < IN_FLIGHT_MAX)
+        send_one(l);
+}
+
+static bool is_wanted(const struct link *l)
+{
+    return l->queued || l->wanted;
+}
+
+static void move_link(struct link *l)
+{
+    int64_t now_ms = l->device->sim->now_ms;
 
     /* The server was restarted while the supervisor stood still. */
     if (l->state != LINK_UP && !TAILQ_EMPTY(&l->flights))
-        net_lose(d, true);
-    while (l->state == LINK_UP && hear_one(d))
+        net_lose(l, true);
+    while (l->state == LINK_UP && hear_one(l))
         ;
-    if (l->state == LINK_WAITING && d->sim->now_ms >= l->at_ms)
+    if (l->state == LINK_WAITING && now_ms >= l->at_ms)
         l->state = LINK_NONE;
-    if (l->state == LINK_CONNECTING && d->sim->now_ms >= l->at_ms)
-        connected(d);
-    if (l->state == LINK_NONE && l->queued)
-        connect_now(d);
-    while (l->state == LINK_UP && l->queued && l->flight_count < IN_FLIGHT_MAX)
-        send_one(d);
+    if (l->state == LINK_CONNECTING && now_ms >= l->at_ms)
+        connected(l);
+    if (l->state == LINK_NONE && is_wanted(l))
+        connect_now(l);
+    net_link_send(l);
+}
+
+void net_move(struct device *d)
+{
+    for (unsigned i = 0; i < plan_links(&d->sim->plan); i++)
+        move_link(&d->links[i]);
+    if (d->rounds)
+        round_move(d);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -331,26 +380,53 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-int64_t net_next(const struct device *d)
+static int64_t next_of(const struct link *l)
 {
-    const struct link *l = &d->link;
     const struct flight *f = TAILQ_FIRST(&l->flights);
     int64_t next = QUEUE_NEVER;
 
-    if (l->state == LINK_CONNECTING || (l->state == LINK_WAITING && l->queued))
+    if (l->state == LINK_CONNECTING || (l->state == LINK_WAITING && is_wanted(l)))
         next = l->at_ms;
     else if (l->queued && l->flight_count < IN_FLIGHT_MAX)
-        next = d->sim->now_ms;
+        next = l->device->sim->now_ms;
     if (f)
-        next = earlier(next, device_when(d, f->deadline));
+        next = earlier(next, device_when(l->device, f->deadline));
     if (f && f->replied)
         next = earlier(next, f->reply_ms);
     return next;
 }
 
-void net_done(struct device *d)
+int64_t net_next(const struct device *d)
 {
-    struct link *l = &d->link;
+    int64_t next = d->rounds && round_waits(d) ? d->sim->now_ms : QUEUE_NEVER;
+
+    for (unsigned i = 0; i < plan_links(&d->sim->plan); i++)
+        next = earlier(next, next_of(&d->links[i]));
+    return next;
+}
+
+int64_t net_calm_ms(const struct device *d)
+{
+    const struct sim *s = d->sim;
+    int64_t calm[QUORUM_SERVERS_MAX] = { 0 };
+
+    if (!d->rounds)
+        return d->links[0].state == LINK_UP ? 0 : QUEUE_NEVER;
+    for (unsigned i = 0; i < s->plan.quorum; i++) {
+        bool up = d->links[i].state == LINK_UP;
+        int64_t link = up ? d->links[i].calm_ms : QUEUE_NEVER, server = s->servers[i].calm_ms;
+        int64_t since = link > server ? link : server;
+        unsigned place = i;
+
+        for (; place > 0 && calm[place - 1] > since; place--)
+            calm[place] = calm[place - 1];
+        calm[place] = since;
+    }
+    return calm[quorum_majority(s->plan.quorum) - 1];
+}
+
+static void end_link(struct link *l)
+{
     struct flight *f;
 
     while ((f = TAILQ_FIRST(&l->flights))) {
@@ -359,5 +435,13 @@ void net_done(struct device *d)
         if (!f->travels)
             net_drop(f);
     }
+}
+
+void net_done(struct device *d)
+{
+    for (unsigned i = 0; i < plan_links(&d->sim->plan); i++)
+        end_link(&d->links[i]);
     net_init(d);
+    if (d->rounds)
+        round_done(d);
 }

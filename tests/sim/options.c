@@ -10,13 +10,21 @@
 #define FRESH_STEP 1000
 
 static const struct option long_options[] = {
-    { "seed", required_argument, NULL, 's' },    { "seeds", required_argument, NULL, 'n' },
-    { "fresh", required_argument, NULL, 'f' },   { "keep", required_argument, NULL, 'k' },
-    { "devices", required_argument, NULL, 'd' }, { "minutes", required_argument, NULL, 'm' },
-    { "without", required_argument, NULL, 'w' }, { "trace", no_argument, NULL, 't' },
-    { "thorough", no_argument, NULL, 'T' },      { "first", no_argument, NULL, 'F' },
-    { "table", no_argument, NULL, 'b' },         { "reconnect", required_argument, NULL, 'r' },
-    { "help", no_argument, NULL, 'h' },          { 0 },
+    { "seed", required_argument, NULL, 's' },
+    { "seeds", required_argument, NULL, 'n' },
+    { "fresh", required_argument, NULL, 'f' },
+    { "keep", required_argument, NULL, 'k' },
+    { "devices", required_argument, NULL, 'd' },
+    { "minutes", required_argument, NULL, 'm' },
+    { "without", required_argument, NULL, 'w' },
+    { "trace", no_argument, NULL, 't' },
+    { "thorough", no_argument, NULL, 'T' },
+    { "first", no_argument, NULL, 'F' },
+    { "table", no_argument, NULL, 'b' },
+    { "quorum", no_argument, NULL, 'q' },
+    { "reconnect", required_argument, NULL, 'r' },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
 };
 
 static void usage(FILE *to)
@@ -27,6 +35,7 @@ static void usage(FILE *to)
           "sim --fresh SECONDS [--keep FILE]\n"
           "    plays new seeds for so long (CPU time), from the time's or ROTA_SEED's on. FILE\n"
           "    keeps the seeds that failed: they are played first, until they pass\n"
+          "    --quorum: of all seeds, those that have a quorum of servers\n"
           "sim --table\n"
           "    says what a turn costs a fleet, by its size\n"
           "sim --reconnect DEVICES\n"
@@ -86,6 +95,9 @@ static int take(struct options *o, int option)
         return 0;
     case 'b':
         o->table = true;
+        return 0;
+    case 'q':
+        o->quorum = true;
         return 0;
     case 'r':
         o->reconnect = (unsigned)strtoul(optarg, NULL, 0);

@@ -17,6 +17,7 @@ struct options {
     bool table;         /* of turns, instead of plays */
     unsigned reconnect; /* so many devices that come back, instead of plays; 0: no */
     bool first;         /* the first failure is enough: nothing is left out of it */
+    bool quorum;        /* seeds without one are left out */
     bool thorough;      /* what never happened is a failure */
 };
 

@@ -6,13 +6,30 @@
 
 #define PATIENCE_MS (3 * MINUTE_MS)
 
-static void command(struct sim *s, unsigned record, struct store_request *q)
+/* Of a quorum those are told that are there, if most of them are. */
+static bool is_there(const struct sim *s, const struct server *server)
 {
-    struct store_job *job = &s->servers[0].copy.jobs[record];
+    return s->plan.quorum == 0 ||
+           (s->now_ms >= server->down_until && s->now_ms >= server->stalled_until &&
+            s->now_ms >= server->errors_until);
+}
+
+static bool most_are_there(const struct sim *s)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < plan_links(&s->plan); i++)
+        count += is_there(s, &s->servers[i]);
+    return count >= quorum_majority(plan_links(&s->plan));
+}
+
+static void command(struct sim *s, struct server *server, unsigned record, struct store_request *q)
+{
+    struct store_job *job = &server->copy.jobs[record];
     struct store_reply reply;
 
     q->job = &s->plan.table[plan_job_of(record)].specs[record >= PLAN_JOBS_MAX];
-    memory_answer(&job->record, server_time(s), q, &reply);
+    memory_answer(&job->record, server_clock(s, server), q, &reply);
 }
 
 void person_call(struct sim *s, unsigned record)
@@ -27,16 +44,25 @@ static void resume(struct sim *s, struct event *e)
     unsigned record = ((struct person *)((char *)e - offsetof(struct person, event)))->record;
     struct store_request q = { .verb = STORE_RESUME,
                                .resume = { .catch_up = chance_of(&s->net, 3000) } };
-    struct ledger *l = &s->servers[0].copy.jobs[record].ledger;
 
+    if (!most_are_there(s)) {
+        person_call(s, record);
+        return;
+    }
     trace_say(s, NULL, "%s is resumed%s", s->plan.table[plan_job_of(record)].specs[0].name,
               q.resume.catch_up ? ", to catch up" : "");
-    command(s, record, &q);
     s->tally.resumed++;
-    l->held_until_ms = 0;
-    l->fails = 0;
-    if (q.resume.catch_up)
-        l->passed = 0;
+    for (unsigned i = 0; i < plan_links(&s->plan); i++) {
+        struct ledger *l = &s->servers[i].copy.jobs[record].ledger;
+
+        if (!is_there(s, &s->servers[i]))
+            continue;
+        command(s, &s->servers[i], record, &q);
+        l->held_until_ms = 0;
+        l->fails = 0;
+        if (q.resume.catch_up)
+            l->passed = 0;
+    }
 }
 
 static unsigned any_record(const struct sim *s, struct chance *c)
@@ -54,13 +80,23 @@ void person_pause(struct sim *s, struct chance *c)
         .pause = { .text = "anna: wait",
                    .for_ms = chance_of(c, 5000) ? chance_in(c, SECOND_MS, PATIENCE_MS) : 0 }
     };
-    struct ledger *l = &s->servers[0].copy.jobs[record].ledger;
 
+    if (!most_are_there(s))
+        return;
     trace_say(s, NULL, "%s is paused for %lld ms", s->plan.table[plan_job_of(record)].specs[0].name,
               (long long)q.pause.for_ms);
-    command(s, record, &q);
+    for (unsigned i = 0; i < plan_links(&s->plan); i++) {
+        struct server *server = &s->servers[i];
+        struct ledger *l = &server->copy.jobs[record].ledger;
+
+        if (!is_there(s, server))
+            continue;
+        command(s, server, record, &q);
+        l->held_since_ms = s->now_ms;
+        l->held_until_ms =
+            q.pause.for_ms > 0 ? server_clock(s, server).ms + q.pause.for_ms : INT64_MAX;
+    }
     s->checks[record].takeover.turn = 0; /* nobody takes it over now */
-    l->held_until_ms = q.pause.for_ms > 0 ? server_time(s).ms + q.pause.for_ms : INT64_MAX;
     if (q.pause.for_ms == 0 || chance_of(c, 3000))
         person_call(s, record);
 }

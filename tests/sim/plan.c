@@ -11,6 +11,9 @@
 #define FREE_DEVICES_MAX 30
 /* Seeds with an operator who runs jobs by hand. */
 #define HANDS_OF_10000 3000
+/* Seeds with a quorum of servers; each of their turns costs more commands, so they are smaller. */
+#define QUORUM_OF_10000 1500
+#define QUORUM_DEVICES_MAX 30
 /* How often one kind of mishap happens where it does. */
 #define GAP_LEAST_MS (30 * SECOND_MS)
 #define GAP_MOST_MS (20 * MINUTE_MS)
@@ -178,8 +181,8 @@ static void make_job(struct plan *p, unsigned number, const struct kind *k, enum
 {
     struct plan_job *j = &p->table[number];
     bool asks = !k->no_lock || rollout == ROLLOUT_SCHEDULE;
-    bool may =
-        is_of_the_fleet_alone(k) || (asks && rollout != ROLLOUT_SCOPE && rollout != ROLLOUT_LOCK);
+    bool may = (is_of_the_fleet_alone(k) && (p->quorum == 0 || rollout != ROLLOUT_SCOPE)) ||
+               (asks && rollout != ROLLOUT_SCOPE && rollout != ROLLOUT_LOCK);
 
     *j = (struct plan_job){ .rollout = may ? rollout : ROLLOUT_NONE,
                             .lock = number,
@@ -208,7 +211,8 @@ static void make_jobs(struct plan *p, struct chance *c)
     unsigned order[KINDS], count = 0;
 
     for (unsigned i = 0; i < KINDS; i++)
-        if (!kinds[i].no_lock || p->devices <= FREE_DEVICES_MAX)
+        if ((!kinds[i].no_lock || p->devices <= FREE_DEVICES_MAX) &&
+            (p->quorum == 0 || kinds[i].seats == 0)) /* which a quorum cannot count */
             order[count++] = i;
     p->jobs = (unsigned)chance_in(c, 1, PLAN_JOBS_MAX);
     p->slots = chance_of(c, 7000) ? p->jobs : (unsigned)chance_in(c, 1, p->jobs);
@@ -223,6 +227,14 @@ static void make_jobs(struct plan *p, struct chance *c)
 unsigned plan_record(const struct plan *p, unsigned job, unsigned config)
 {
     return job + (p->table[job].rollout == ROLLOUT_LOCK ? config * PLAN_JOBS_MAX : 0);
+}
+
+unsigned plan_record_of(const struct plan *p, const struct job_spec *spec)
+{
+    size_t at = (size_t)((const char *)spec - (const char *)p->table);
+    unsigned job = (unsigned)(at / sizeof p->table[0]);
+
+    return plan_record(p, job, (unsigned)(spec - p->table[job].specs));
 }
 
 unsigned plan_job_of(unsigned record)
@@ -274,6 +286,23 @@ static void make_hands(struct plan *p, uint64_t seed)
         p->gap_ms[MISHAP_HAND] = chance_in(&c, GAP_LEAST_MS, GAP_MOST_MS) / 4;
 }
 
+/* Drawn apart, like them. No server of a quorum has a replica. */
+static void draw_quorum(struct plan *p, uint64_t seed)
+{
+    struct chance c = chance_stream(seed, 9001);
+
+    if (!chance_of(&c, QUORUM_OF_10000))
+        return;
+    p->quorum = chance_of(&c, 7000) ? 3 : chance_of(&c, 7000) ? 5 : 7;
+    if (p->devices > QUORUM_DEVICES_MAX)
+        p->devices = QUORUM_DEVICES_MAX;
+}
+
+unsigned plan_links(const struct plan *p)
+{
+    return p->quorum > 0 ? p->quorum : 1;
+}
+
 void plan_make(struct plan *p, uint64_t seed)
 {
     static const unsigned sizes[] = { 1, 2, 3, 4, 5, 5, 8, 12, 30, 100, 1000 };
@@ -281,6 +310,7 @@ void plan_make(struct plan *p, uint64_t seed)
 
     *p = (struct plan){ .seed = seed };
     p->devices = sizes[chance_in(&c, 0, sizeof sizes / sizeof sizes[0] - 1)];
+    draw_quorum(p, seed);
     p->names = chance_of(&c, 2000) ? (p->devices + 1) / 2 : p->devices;
     p->length_ms = DEVICE_MS / p->devices / 10;
     if (p->length_ms > 4 * HOUR_MS)
@@ -294,6 +324,8 @@ void plan_make(struct plan *p, uint64_t seed)
     make_jobs(p, &c);
     make_mishaps(p, &c);
     make_hands(p, seed);
+    if (p->quorum > 0)
+        p->gap_ms[MISHAP_FAILOVER] = p->gap_ms[MISHAP_SPLIT] = 0;
     p->rate_ppm = p->gap_ms[MISHAP_GUARD_PAUSE] || p->gap_ms[MISHAP_PAUSE_ALL] ? RATE_GUARD_PPM
                                                                                : RATE_MOST_PPM;
     p->rate_ppm = chance_in(&c, 0, p->rate_ppm);

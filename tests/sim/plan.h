@@ -65,6 +65,7 @@ struct plan {
     bool hello;         /* else no device knows the fleet's size, and each asks for every turn */
     bool all;           /* with hello: each asks for every turn all the same (turns = "all") */
     bool rolled_out;    /* some job has a rollout */
+    unsigned quorum;    /* so many servers, of which most decide; 0: one */
     int64_t length_ms;  /* in all */
     int64_t quiet_ms;   /* at its end, when nothing goes wrong any more */
     int64_t storm_ms;   /* the first power-on is spread over this */
@@ -80,10 +81,14 @@ struct plan {
 
 /* What the seed makes of it. */
 void plan_make(struct plan *p, uint64_t seed);
+/* So many links a device has. */
+unsigned plan_links(const struct plan *p);
 /* Which record of the store the job has by that configuration, in 0 ... PLAN_RECORDS_MAX - 1; the
  * job of a record; and whether the plan has that record. */
 unsigned plan_record(const struct plan *p, unsigned job, unsigned config);
 unsigned plan_job_of(unsigned record);
+/* That of a job by its settings, which are the plan's own. */
+unsigned plan_record_of(const struct plan *p, const struct job_spec *spec);
 bool plan_has_record(const struct plan *p, unsigned record);
 /* The record whose lock this record's runs take. */
 unsigned plan_lock(const struct plan *p, unsigned record);

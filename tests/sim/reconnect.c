@@ -73,7 +73,7 @@ static unsigned count_links(const struct sim *s, enum link_state state)
     unsigned count = 0;
 
     for (unsigned i = 0; i < s->plan.devices; i++)
-        count += s->devices[i].link.state == state && s->devices[i].link.queued;
+        count += s->devices[i].links[0].state == state && s->devices[i].links[0].queued;
     return count;
 }
 

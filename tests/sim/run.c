@@ -93,7 +93,9 @@ void run_begin(struct device *d, struct job *job)
     r->server = d->answering->server;
     r->local = d->answering->local;
     r->by_hand = job_is_by_hand(job);
+    r->again = job->lease.asked;
     r->granted_ms = s->now_ms;
+    r->asked_ms = device_when(d, d->answering->sent);
     r->fence = job->lease.fence;
     r->lease_until_ms = d->answering->lease_until_ms;
     r->turn = job->turn;
@@ -172,6 +174,9 @@ static void check_lost(const struct run *r)
 {
     const struct device *d = r->device;
 
+    for (unsigned i = 0; i < plan_links(&d->sim->plan); i++)
+        if (d->links[i].calm_ms >= r->granted_ms)
+            return;
     if (r->stop == RUN_STOPPED_DEADLINE && d->calm_ms < r->granted_ms &&
         d->sim->calm_ms < r->granted_ms)
         check_breach(d->sim, "%s #%u: %s, turn %lld, lost its lease, and nothing was wrong",

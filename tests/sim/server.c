@@ -1,18 +1,38 @@
 /* SPDX-License-Identifier: MIT
  * The store: the in-memory one, as one master or for a while as two. */
 #include "base/text.h"
+#include "base/units.h"
 #include "sim.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PPM 1000000
+/* So far apart are the clocks of a quorum's servers to begin with, as NTP leaves them; for so long
+ * they drift one way, and for as long back. */
+#define QUORUM_SKEW_MS 200
+#define DRIFT_MS (2 * MINUTE_MS)
 
 struct wall server_time(const struct sim *s)
 {
     int64_t age = s->now_ms - SIM_BEGIN_MS;
 
     return (struct wall){ s->now_ms + age * s->clock_ppm / PPM + s->clock_offset_ms };
+}
+
+struct wall server_clock(const struct sim *s, const struct server *server)
+{
+    int64_t age = (s->now_ms - SIM_BEGIN_MS) % (2 * DRIFT_MS);
+    int64_t drift = age < DRIFT_MS ? age : 2 * DRIFT_MS - age;
+
+    if (s->plan.quorum == 0)
+        return server_time(s);
+    return (struct wall){ s->now_ms + drift * server->ppm / PPM + server->skew_ms };
+}
+
+bool server_is_off(const struct server *server)
+{
+    return server->skew_ms > SECOND_MS || server->skew_ms < -SECOND_MS;
 }
 
 int64_t server_when(const struct sim *s, int64_t at_ms)
@@ -22,14 +42,14 @@ int64_t server_when(const struct sim *s, int64_t at_ms)
     return SIM_BEGIN_MS + age * PPM / (PPM + s->clock_ppm);
 }
 
-void server_forget_fleet(struct sim *s)
+void server_forget_fleet(struct server *server)
 {
-    s->fleet = (struct memory_fleet){ .room = s->fleet.room };
+    server->fleet = (struct memory_fleet){ .room = server->fleet.room };
 }
 
-static void make_room(struct sim *s)
+static void make_room(const struct sim *s, struct server *server)
 {
-    struct memory_fleet_room *room = &s->fleet.room;
+    struct memory_fleet_room *room = &server->fleet.room;
 
     room->devices_max = s->plan.devices + 1;
     room->jobs_max = PLAN_JOBS_MAX + 1;
@@ -42,9 +62,9 @@ static void make_room(struct sim *s)
     room->texts = sim_new(MEMORY_CONFS_MAX * room->text_size);
 }
 
-void server_done(struct sim *s)
+static void free_server(struct server *server)
 {
-    struct memory_fleet_room *room = &s->fleet.room;
+    struct memory_fleet_room *room = &server->fleet.room;
 
     free(room->devices);
     free(room->devices_by_name);
@@ -52,19 +72,50 @@ void server_done(struct sim *s)
     free(room->jobs_by_name);
     free(room->done);
     free(room->texts);
-    copy_done(&s->servers[0].copy);
-    copy_done(&s->servers[1].copy);
+    copy_done(&server->copy);
+}
+
+/* A second one is there while there are two masters. */
+static unsigned count_servers(const struct sim *s)
+{
+    return s->plan.quorum > 0 ? s->plan.quorum : 2;
+}
+
+void server_done(struct sim *s)
+{
+    for (unsigned i = 0; i < count_servers(s); i++)
+        free_server(&s->servers[i]);
     copy_done(&s->replica);
+}
+
+/* Clocks of a quorum's servers are some way apart from the beginning, as they are in the world. */
+static void set_clock(const struct sim *s, struct server *server, unsigned number)
+{
+    struct chance c = chance_stream(s->plan.seed, 9100 + number);
+
+    server->ppm = chance_in(&c, -s->plan.rate_ppm, s->plan.rate_ppm);
+    server->skew_ms = chance_in(&c, -QUORUM_SKEW_MS, QUORUM_SKEW_MS);
 }
 
 void server_init(struct sim *s)
 {
-    make_room(s);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < count_servers(s); i++) {
         copy_init(s, &s->servers[i].copy);
         s->servers[i].epoch = 1;
+        if (i == 0 || s->plan.quorum > 0)
+            make_room(s, &s->servers[i]);
+        if (s->plan.quorum > 0)
+            set_clock(s, &s->servers[i], i);
     }
     copy_init(s, &s->replica);
+}
+
+static void lose_link(struct link *l)
+{
+    struct device *d = l->device;
+
+    net_lose(l, d->supervisor == SUPERVISOR_UP && !d->frozen);
+    device_settle(d);
 }
 
 void server_restart(struct sim *s, struct server *server, int64_t until_ms)
@@ -75,20 +126,10 @@ void server_restart(struct sim *s, struct server *server, int64_t until_ms)
     for (unsigned i = 0; i < s->plan.devices; i++) {
         struct device *d = &s->devices[i];
 
-        if (d->link.state == LINK_UP && &s->servers[d->home] == server) {
-            net_lose(d, d->supervisor == SUPERVISOR_UP && !d->frozen);
-            device_settle(d);
-        }
+        for (unsigned k = 0; k < plan_links(&s->plan); k++)
+            if (d->links[k].state == LINK_UP && &s->servers[d->links[k].home] == server)
+                lose_link(&d->links[k]);
     }
-}
-
-/* The record in the store of a request's job. */
-static unsigned record_of(const struct sim *s, const struct job_spec *spec)
-{
-    size_t at = (size_t)((const char *)spec - (const char *)s->plan.table);
-    unsigned job = (unsigned)(at / sizeof s->plan.table[0]);
-
-    return plan_record(&s->plan, job, (unsigned)(spec - s->plan.table[job].specs));
 }
 
 /* They are the record's, which changes before the reply has come. */
@@ -148,27 +189,29 @@ static bool is_of_a_job(enum store_verb verb)
 }
 
 /* A newer rota's claim is one that the others must not touch; its own scripts know it. */
-static void answer_job(const struct sim *s, struct memory_claim *r, struct flight *f)
+static void answer_job(const struct sim *s, struct wall now, struct memory_claim *r,
+                       struct flight *f)
 {
-    const struct plan_job *j = &s->plan.table[plan_job_of(record_of(s, f->request.job))];
+    const struct plan_job *j =
+        &s->plan.table[plan_job_of(plan_record_of(&s->plan, f->request.job))];
     bool newer = j->rollout == ROLLOUT_LAYOUT && f->request.job == &j->specs[1];
 
     if (newer)
         r->layout = MEMORY_LAYOUT;
-    memory_answer(r, server_time(s), &f->request, &f->reply);
-    if (newer)
+    memory_answer(r, now, &f->request, &f->reply);
+    if (newer && r->state != MEMORY_NONE) /* else nothing was written */
         r->layout = MEMORY_LAYOUT + 1;
 }
 
 static void serve_job(struct sim *s, struct server *server, struct flight *f)
 {
-    struct wall now = server_time(s);
-    unsigned record = record_of(s, f->request.job);
+    struct wall now = server_clock(s, server);
+    unsigned record = plan_record_of(&s->plan, f->request.job);
     struct store_job *job = &server->copy.jobs[record];
     struct shot before, after;
 
     check_look(job, f, now, &before);
-    answer_job(s, &job->record, f);
+    answer_job(s, now, &job->record, f);
     keep_texts(f);
     note_lease(f, now);
     check_look(job, f, now, &after);
@@ -177,7 +220,7 @@ static void serve_job(struct sim *s, struct server *server, struct flight *f)
 
 static void serve(struct sim *s, struct server *server, struct flight *f)
 {
-    struct wall now = server_time(s);
+    struct wall now = server_clock(s, server);
 
     s->tally.commands++;
     s->served[f->request.verb]++;
@@ -191,7 +234,8 @@ static void serve(struct sim *s, struct server *server, struct flight *f)
         return;
     }
     if (!is_of_a_job(f->request.verb)) {
-        memory_fleet_answer(&s->fleet, now, &f->request, &f->reply);
+        memory_fleet_answer(s->plan.quorum > 0 ? &server->fleet : &s->servers[0].fleet, now,
+                            &f->request, &f->reply);
         keep_texts(f);
         return;
     }
@@ -200,7 +244,7 @@ static void serve(struct sim *s, struct server *server, struct flight *f)
 
 static void send_reply(struct sim *s, struct flight *f)
 {
-    struct link *l = &f->device->link;
+    struct link *l = f->link;
     int64_t at = s->now_ms + chance_in(&s->net, 1, s->plan.trip_ms);
 
     l->deaf_in = l->deaf_in || chance_of(&s->net, s->plan.lost);
@@ -229,7 +273,7 @@ void server_arrival(struct sim *s, struct event *e)
     }
     f->travels = false;
     if (f->epoch == server->epoch && s->now_ms >= server->down_until) {
-        trace_request(s, f, "Redis gets");
+        trace_request(s, f);
         serve(s, server, f);
         trace_reply(s, f);
         if (f->waited_for)

@@ -35,6 +35,8 @@ void sim_begin(struct sim *s, const struct plan *plan, bool trace)
                        .trace = trace,
                        .net = chance_stream(plan->seed, 2) };
     s->clock_ppm = chance_in(&s->net, -plan->rate_ppm, plan->rate_ppm);
+    if (plan->quorum > 0) /* whose servers have clocks of their own */
+        s->clock_ppm = 0;
     LIST_INIT(&s->living);
     server_init(s);
     s->devices = sim_new(plan->devices * sizeof *s->devices);
@@ -44,6 +46,7 @@ void sim_begin(struct sim *s, const struct plan *plan, bool trace)
     queue_set(&s->queue, &s->watch, s->now_ms + SECOND_MS);
     s->tally.same_names = plan->names < plan->devices;
     s->tally.rollouts = plan->rolled_out;
+    s->tally.quorums = plan->quorum > 0;
     person_init(s);
     mishap_init(s);
 }

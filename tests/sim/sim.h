@@ -10,10 +10,12 @@
  *   mishap.c person.c   what goes wrong, each kind by a chance of its own; who pauses and resumes
  *   device.c port.c     a device: power, clock, supervisor, and the core with its port
  *   run.c local.c       its guards and workers; its own store, for turns without the shared one
- *   net.c               its link: each request is a flight to a server and back, or is lost
+ *   net.c               its links, one to each server: each request is a flight there and back, or
+ *                       is lost
+ *   round.c             with a quorum of servers: each request as one to all of them
  *   server.c copy.c     the masters and the replica, which answer by core/memory*.c
- *   check*.c check.h    the promises; check_served() is called at each answer of the store,
- *                       check_living() at each instant, check_device() after each move of a
+ *   check*.c check.h    the promises (check_quorum.c: those of a quorum); check_served() is called
+ * at each answer of the store, check_living() at each instant, check_device() after each move of a
  *                       device, check_watch() at intervals
  *   trace.c tally.h     what is said of a play
  *   reconnect.c table.c plays of their own: a large fleet's return, and what a turn costs
@@ -33,6 +35,7 @@
 #include "core/job.h"
 #include "core/memory_fleet.h"
 #include "core/memory_seats.h"
+#include "core/quorum.h"
 #include "core/report.h"
 #include "plan.h"
 #include "queue.h"
@@ -48,6 +51,7 @@
 #define SIM_CONFIG_SIZE 512
 
 struct local;
+struct rounds;
 
 /* --- the store --- */
 
@@ -76,10 +80,16 @@ struct shot {
 
 struct server {
     struct store_copy copy;
+    struct memory_fleet fleet;     /* of two masters that of the first */
     bool loaded[STORE_VERB_COUNT]; /* scripts */
     uint64_t epoch;                /* grows with each restart: its connections are gone */
     int64_t down_until, stalled_until, refusing_until, errors_until;
     enum fault error;
+    /* Of a quorum's: its clock, against true time; when it was last out of order, and when it lost
+     * data or leases; and what is counted by its own grants. */
+    int64_t skew_ms, ppm;
+    int64_t calm_ms, lost_ms;
+    struct job_check checks[PLAN_RECORDS_MAX];
 };
 
 /* --- a device --- */
@@ -91,6 +101,7 @@ struct flight {
     struct event arrival;
     TAILQ_ENTRY(flight) entry; /* while the device waits for its reply */
     struct device *device;
+    struct link *link;
     struct store_call *call; /* NULL: cancelled */
     struct store_request request;
     char token[TOKEN_SIZE];
@@ -114,8 +125,12 @@ struct flight {
 };
 
 struct link {
+    struct device *device;
+    unsigned home; /* its server */
     enum link_state state;
-    int64_t at_ms; /* CONNECTING, WAITING: what is next then */
+    bool wanted;     /* a connection, though nothing is queued */
+    int64_t calm_ms; /* nothing has gone wrong with it since */
+    int64_t at_ms;   /* CONNECTING, WAITING: what is next then */
     struct backoff backoff;
     bool hurried;              /* the first window was left out already */
     bool deaf_out, deaf_in;    /* what is sent, or comes, on this connection is lost */
@@ -141,10 +156,12 @@ struct run {
     uint32_t attempt;
     uint64_t fence;
     int64_t granted_ms;     /* true time */
+    int64_t asked_ms;       /* the same: the question that was granted was sent */
     int64_t lease_until_ms; /* by the server's clock, as confirmed there */
     struct boot first_instruction, returns, overrun, dies, emptied, deadline;
     bool local;   /* granted by the device's own store */
     bool by_hand; /* of no turn of the schedule */
+    bool again;   /* it was asked for before by the same token */
     bool alive, started, left, excused;
     bool reboots; /* its device, and does not return */
     bool ended;   /* `end` waits for the supervisor */
@@ -162,7 +179,7 @@ struct device {
     struct sim *sim;
     struct chance chance;
     char name[16], machine[32], boot[16];
-    unsigned number, config, home; /* home: its server */
+    unsigned number, config;
     bool powered, frozen;
     bool wall_set; /* its own clock can be believed, and is so far off */
     int64_t wall_error_ms;
@@ -188,7 +205,8 @@ struct device {
     struct boot armed;
     struct local *local; /* NULL: no supervisor, or no job asks it */
     struct flight *answering;
-    struct link link;
+    struct link *links;    /* plan_links() of them */
+    struct rounds *rounds; /* NULL: there is no quorum */
     LIST_HEAD(runs, run) runs;
 };
 
@@ -209,9 +227,9 @@ struct sim {
     int64_t now_ms;
     struct chance net;
     int64_t clock_offset_ms, clock_ppm; /* the server's */
-    struct server servers[2];           /* the second only while there are two masters */
+    /* The second only while there are two masters; or those of a quorum. */
+    struct server servers[QUORUM_SERVERS_MAX];
     bool split;
-    struct memory_fleet fleet; /* of both */
     struct memory_texts texts; /* of all records */
     char keys[SIM_KEYS_SIZE];  /* the devices' room for one hello */
     struct store_copy replica; /* what a failover will bring back */
@@ -221,6 +239,7 @@ struct sim {
     struct mishap_stream streams[MISHAP_COUNT];
     struct event watch;      /* what did not happen is looked for at intervals */
     int64_t calm_ms;         /* the store is in order since */
+    int64_t whole_ms;        /* the fleet as a whole is */
     int64_t stepped_ms;      /* the server's clock was last set */
     bool stepped_back;       /* ever */
     int64_t seen_back_ms;    /* a device last saw that */
@@ -250,18 +269,25 @@ void *sim_new(size_t size);
 /* A line that a person can read, where a trace is wanted; `d` may be NULL. */
 void trace_say(const struct sim *s, const struct device *d, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void trace_request(const struct sim *s, const struct flight *f, const char *what);
+void trace_request(const struct sim *s, const struct flight *f);
 void trace_reply(const struct sim *s, const struct flight *f);
+/* Of a quorum. */
+void trace_decided(const struct device *d, const struct store_request *q,
+                   const struct store_reply *r);
 
 /* --- server.c --- */
 
 struct wall server_time(const struct sim *s);
+/* By the clock of one of them. */
+struct wall server_clock(const struct sim *s, const struct server *server);
+/* That clock is far from all others. */
+bool server_is_off(const struct server *server);
 /* True time at which the server's clock shows `at`, by its present rate. */
 int64_t server_when(const struct sim *s, int64_t at_ms);
 void server_init(struct sim *s);
 void server_done(struct sim *s);
 /* What is known of the fleet is gone. */
-void server_forget_fleet(struct sim *s);
+void server_forget_fleet(struct server *server);
 /* Its connections are gone, and it is back at `until_ms`. */
 void server_restart(struct sim *s, struct server *server, int64_t until_ms);
 /* A request arrives: an event of a flight. */
@@ -307,13 +333,45 @@ void net_move(struct device *d);
 /* When there is more to do, in true time. */
 int64_t net_next(const struct device *d);
 /* The connection is lost; `told`: the supervisor hears of it. */
-void net_lose(struct device *d, bool told);
+void net_lose(struct link *l, bool told);
+/* Since when nothing of its links, or of the servers behind them, stands in the device's way: of a
+ * quorum, of most of them. */
+int64_t net_calm_ms(const struct device *d);
+/* Of one link: its requests, and what may be sent at once. */
+void net_link_submit(struct link *l, struct store_call *call, bool urgent);
+void net_link_send(struct link *l);
+/* A request would be sent at once. */
+bool net_link_is_free(const struct link *l);
 /* The supervisor is gone. */
 void net_done(struct device *d);
 /* Of a flight that nobody waits for. */
 void net_drop(struct flight *f);
 /* All that are kept to be used again. */
 void net_free_spares(struct sim *s);
+
+/* --- round.c --- */
+
+void round_init(struct device *d);
+void round_submit(struct device *d, struct store_call *call, bool urgent);
+void round_cancel(struct device *d, struct store_call *call);
+/* Puts to the servers what waits, as soon as most of them can be asked. */
+void round_move(struct device *d);
+/* Something waits, and can be put to them. */
+bool round_waits(const struct device *d);
+/* The supervisor is gone, and with it what was out. */
+void round_done(struct device *d);
+
+/* --- check_quorum.c --- */
+
+/* Every run has its lock at most of the servers, and no two have (promise 3). */
+void check_quorum_living(struct sim *s);
+/* What most of them know as done, or as paused, is not run (promise 1, rule 17). */
+void check_quorum_started(struct sim *s, const struct run *r);
+/* The device was told that its finish is recorded. */
+void check_quorum_recorded(struct device *d, const struct store_request *q, int64_t sent_ms);
+/* The server has lost its data, or its clock was set. */
+void check_quorum_lost(struct sim *s, struct server *server);
+void check_quorum_stepped(struct sim *s, struct server *server, int64_t by_ms);
 
 /* --- port.c --- */
 

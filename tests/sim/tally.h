@@ -37,9 +37,12 @@
     X(takeovers, "takeovers")                                                                      \
     X(takeovers_due, "takeovers demanded of a watcher")                                            \
     X(regained, "leases taken back after a loss of data")                                          \
-    X(again_after_loss, "turns run again: the clock was set back")                                 \
+    X(again_after_loss, "turns run again: a clock was set back, or most of a quorum lost data")    \
     X(overlap_excused, "runs beside another: leases were lost")                                    \
-    X(lease_excused, "runs past their lease: the clock was set forward")
+    X(lease_excused, "runs past their lease: the clock was set forward")                           \
+    X(quorums, "fleets with a quorum of servers")                                                  \
+    X(splits, "questions that split a quorum")                                                     \
+    X(quorum_excused, "runs that most servers of a quorum knew of no more: too many lost data")
 #define TALLY_MEMBER(name, text) uint64_t name;
 
 struct tally {

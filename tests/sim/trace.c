@@ -49,12 +49,14 @@ static const char *random_part(const char *token)
     return colon ? colon + 1 : token;
 }
 
-void trace_request(const struct sim *s, const struct flight *f, const char *what)
+void trace_request(const struct sim *s, const struct flight *f)
 {
     const struct store_request *q = &f->request;
+    char what[] = "Redis 0 gets";
 
     if (!s->trace)
         return;
+    what[sizeof "Redis " - 1] = (char)('0' + f->server);
     if (!q->job || q->verb == STORE_INDEX)
         trace_say(s, f->device, "%s %s", what, verb_name(q->verb));
     else if (q->verb == STORE_FINISH)
@@ -77,39 +79,55 @@ static const char *answer_name(enum acquire_answer answer)
         [ACQUIRE_PAUSED] = "paused",     [ACQUIRE_EARLY] = "early",
         [ACQUIRE_OVER] = "over",         [ACQUIRE_MISMATCH] = "mismatch",
         [ACQUIRE_OUTDATED] = "outdated", [ACQUIRE_NEWER] = "newer",
+        [ACQUIRE_SPLIT] = "split",
     };
 
     return names[answer];
 }
 
-static void say_acquired(const struct sim *s, const struct flight *f)
+static void say_acquired(const struct device *d, const struct store_request *q,
+                         const struct store_reply *r)
 {
-    const struct store_reply *r = &f->reply;
-
-    trace_say(s, f->device,
+    trace_say(d->sim, d,
               "  %s is answered %s (turn %lld, attempt %u, fence %llu, left %lld ms, watch %u) %s",
-              f->request.job->name, answer_name(r->acquire.answer), (long long)r->acquire.turn.ms,
+              q->job->name, answer_name(r->acquire.answer), (long long)r->acquire.turn.ms,
               r->acquire.attempt, (unsigned long long)r->acquire.fence,
               (long long)r->acquire.left_ms, r->acquire.watch, r->acquire.why);
 }
 
-void trace_reply(const struct sim *s, const struct flight *f)
+static void say_reply(const struct device *d, const struct store_request *q,
+                      const struct store_reply *r)
 {
     static const char *const renewed[] = { "renewed", "regained", "lost" };
-    const struct store_reply *r = &f->reply;
+    const struct sim *s = d->sim;
 
     if (!s->trace)
         return;
-    if (r->status == STORE_ERROR)
-        trace_say(s, f->device, "  is answered by an error: %s", r->error);
-    else if (f->request.verb == STORE_ACQUIRE)
-        say_acquired(s, f);
-    else if (f->request.verb == STORE_HELLO)
-        trace_say(s, f->device, "  the fleet has %u devices, by %u hellos and %u boots",
-                  r->hello.fleet, r->hello.hellos, r->hello.boots);
-    else if (f->request.verb == STORE_RENEW)
-        trace_say(s, f->device, "  %s is %s", f->request.job->name, renewed[r->renew.answer]);
-    else if (f->request.verb == STORE_FINISH)
-        trace_say(s, f->device, "  %s is recorded%s%s", f->request.job->name,
-                  r->finish.held ? "" : ", not held", r->finish.gave_up ? ", given up" : "");
+    if (r->status == STORE_NO_ANSWER)
+        trace_say(s, d, "  %s is not answered", verb_name(q->verb));
+    else if (r->status == STORE_ERROR)
+        trace_say(s, d, "  is answered by an error: %s", r->error);
+    else if (q->verb == STORE_ACQUIRE)
+        say_acquired(d, q, r);
+    else if (q->verb == STORE_HELLO)
+        trace_say(s, d, "  the fleet has %u devices, by %u hellos and %u boots", r->hello.fleet,
+                  r->hello.hellos, r->hello.boots);
+    else if (q->verb == STORE_RENEW)
+        trace_say(s, d, "  %s is %s", q->job->name, renewed[r->renew.answer]);
+    else if (q->verb == STORE_FINISH)
+        trace_say(s, d, "  %s is recorded%s%s", q->job->name, r->finish.held ? "" : ", not held",
+                  r->finish.gave_up ? ", given up" : "");
+}
+
+void trace_reply(const struct sim *s, const struct flight *f)
+{
+    (void)s;
+    say_reply(f->device, &f->request, &f->reply);
+}
+
+void trace_decided(const struct device *d, const struct store_request *q,
+                   const struct store_reply *r)
+{
+    trace_say(d->sim, d, "the quorum decides on %s:", verb_name(q->verb));
+    say_reply(d, q, r);
 }
