@@ -118,6 +118,7 @@ PROGRAMS = {
     "runtime/supervisor/librota-check.so": {"libsystemd"},
     "runtime/supervisor/librota-control.so": {"libsystemd"},
     "runtime/supervisor/librota-local.so": {"libsystemd"},
+    "runtime/supervisor/librota-topology.so": {"libsystemd"},
     "runtime/tls/librota-tls.so": {"libssl", "libcrypto"},
     "plugins/exec.so": set(),
     "plugins/prune.so": set(),
@@ -317,7 +318,8 @@ def check_programs(build, sanitized):
     for path in sorted((build / "plugins").glob("*.so")):
         found += check_exports(path, "rota_plugin")
     for module, symbol in (("tls/librota-tls.so", "rota_tls"), ("supervisor/librota-check.so", "rota_check"),
-                           ("supervisor/librota-control.so", "rota_control"), ("supervisor/librota-local.so", "rota_local")):
+                           ("supervisor/librota-control.so", "rota_control"), ("supervisor/librota-local.so", "rota_local"),
+                           ("supervisor/librota-topology.so", "rota_topology")):
         if (build / "runtime" / module).exists():
             found += check_exports(build / "runtime" / module, symbol)
     return found
@@ -335,7 +337,7 @@ def main():
     if not options.pure:
         found += check_programs(options.build, options.sanitized)
         found += check_lent(options.source / "runtime/supervisor/lent.list",
-                            [options.build / f"runtime/supervisor/librota-{name}.so" for name in ("check", "control", "local")])
+                            [options.build / f"runtime/supervisor/librota-{name}.so" for name in ("check", "control", "local", "topology")])
     for line in found:
         print(line)
     return 1 if found else 0

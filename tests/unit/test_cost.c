@@ -210,6 +210,19 @@ static void test_tls(void **state)
     assert_int_equal(cost_bytes(&terms, &all) - plain, 5 * 44);
 }
 
+/* Each of its servers is asked everything. */
+static void test_quorum(void **state)
+{
+    struct cost_terms terms = terms_of(1);
+    struct cost all = { .passes = 1, .runs = 1, .renewals = 1, .hellos = 1, .told = 3 };
+    int64_t one;
+
+    (void)state;
+    one = cost_bytes(&terms, &all);
+    terms.servers = 5;
+    assert_int_equal(cost_bytes(&terms, &all), 5 * one);
+}
+
 /* The most that a configuration can ask for overflows nothing. */
 static void test_the_most(void **state)
 {
@@ -242,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_a_connection_is_kept_by_the_mean_gap),
         cmocka_unit_test(test_keepalive),
         cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_quorum),
         cmocka_unit_test(test_the_most),
     };
 

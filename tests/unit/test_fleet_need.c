@@ -97,7 +97,9 @@ static void test_only_who_watches_opens_ahead(void **state)
     device_init(&d);
     assert_int_equal(fleet_need(&d.fake.fleet).watch.ms, BOOT_NEVER.ms);
     d.later.state = JOB_WATCHING;
+    d.later.lease.call.slot = 4711;
     assert_int_equal(fleet_need(&d.fake.fleet).watch.ms, LATER.ms);
+    assert_int_equal(fleet_need(&d.fake.fleet).watch_slot, 4711);
     assert_next(&d, FIRST);
 }
 

@@ -1,159 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Turns that this device takes alone: lock = "none", and if_unreachable = "run". */
-#include "base/units.h"
-#include "support/bench.h"
+#include "support/alone.h"
 #include <errno.h>
 #include <string.h>
-
-/* command_timeout + connect_timeout: what it takes to see that nobody answers. */
-#define PATIENCE_MS (13 * SECOND_MS)
-
-static struct job_spec alone_spec(void)
-{
-    struct job_spec spec = bench_short_spec();
-
-    spec.scope = SCOPE_DEVICE;
-    spec.concurrency = 1;
-    spec.run_unreachable = true;
-    return spec;
-}
-
-/* Sends the next request, to the store of this device alone or to the shared one. */
-static void send(struct bench *b, enum store_verb verb, bool local)
-{
-    bench_send(b, verb);
-    assert_int_equal(b->fake.flying->local, local);
-}
-
-/* Nothing is sent; the turn is taken alone, and its worker has started. */
-static void run_alone(struct bench *b)
-{
-    bench_to_question(b);
-    bench_pass(b, PATIENCE_MS - 1);
-    assert_false(b->fake.queued[0]->local);
-    bench_pass(b, 1);
-    send(b, STORE_ACQUIRE, true);
-    bench_grant(b, 1);
-    assert_int_equal(b->fake.reports[REPORT_ALONE], 1);
-    job_started(&b->job, b->now, b->now);
-}
-
-/* The run ends, and the store of this device has recorded it. */
-static void end_alone(struct bench *b, int result)
-{
-    bench_return(b, result);
-    send(b, STORE_FINISH, true);
-    bench_recorded(b, false);
-}
-
-static void test_success_is_told_afterwards(void **state)
-{
-    struct job_spec spec = alone_spec();
-    char token[TOKEN_SIZE];
-    struct wall turn;
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    run_alone(&b);
-    turn = b.job.turn;
-    strcpy(token, b.fake.token);
-    end_alone(&b, 0);
-    assert_int_equal(b.job.state, JOB_WAITING);
-    assert_int_equal(b.job.settled.ms, turn.ms);
-
-    send(&b, STORE_FINISH, false);
-    assert_string_equal(b.fake.request.token, token);
-    assert_int_equal(b.fake.request.turn.ms, turn.ms);
-    assert_int_equal(b.fake.request.attempt, 1);
-    assert_int_equal(b.fake.request.outcome, OUTCOME_SUCCEEDED);
-    bench_recorded(&b, false);
-    bench_silent(&b);
-    assert_null(b.alone.owed.token);
-    bench_done(&b);
-}
-
-/* The shared store hears of it before it is asked again. */
-static void test_failure_is_told_before_the_next_try(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    run_alone(&b);
-    end_alone(&b, 2);
-    assert_int_equal(b.job.state, JOB_WATCHING);
-    bench_to_tick(&b);
-    assert_int_equal(b.job.state, JOB_ASKING);
-    send(&b, STORE_FINISH, false);
-    assert_int_equal(b.fake.request.outcome, OUTCOME_FAILED);
-    bench_recorded(&b, false);
-    send(&b, STORE_ACQUIRE, false);
-    bench_refuse(&b, ACQUIRE_DONE, 0, "");
-    bench_silent(&b);
-    bench_done(&b);
-}
-
-/* The same where it was told already, and the store answered by an error. */
-static void test_refused_telling_goes_before_the_next_try(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    run_alone(&b);
-    end_alone(&b, 2);
-    send(&b, STORE_FINISH, false);
-    bench_error(&b);
-    b.alone.owed.at = boot_add(b.now, HOUR_MS);
-    while (b.job.state == JOB_WATCHING)
-        bench_to_tick(&b);
-    assert_int_equal(b.job.state, JOB_ASKING);
-    send(&b, STORE_FINISH, false);
-    bench_recorded(&b, false);
-    send(&b, STORE_ACQUIRE, false);
-    bench_refuse(&b, ACQUIRE_DONE, 0, "");
-    bench_done(&b);
-}
-
-/* However often that is lost or refused, nothing overtakes it. */
-static void test_nothing_overtakes_it(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    run_alone(&b);
-    end_alone(&b, 2);
-    send(&b, STORE_FINISH, false);
-    bench_error(&b);
-    while (b.job.state == JOB_WATCHING)
-        bench_to_tick(&b);
-    for (int i = 0; i < 3; i++) {
-        send(&b, STORE_FINISH, false);
-        bench_no_answer(&b);
-        send(&b, STORE_FINISH, false);
-        bench_error(&b);
-        bench_silent(&b);
-        bench_to_tick(&b);
-        assert_int_equal(b.job.state, JOB_ASKING);
-    }
-    send(&b, STORE_FINISH, false);
-    bench_recorded(&b, false);
-    send(&b, STORE_ACQUIRE, false);
-    bench_refuse(&b, ACQUIRE_DONE, 0, "");
-    bench_done(&b);
-}
 
 /* What is owed is refused, and the next question waits until it is recorded. */
 static void hold_back(struct bench *b)
 {
-    run_alone(b);
-    end_alone(b, 2);
-    send(b, STORE_FINISH, false);
+    alone_run(b);
+    alone_end(b, 2);
+    alone_send(b, STORE_FINISH, false);
     bench_error(b);
     while (b->job.state == JOB_WATCHING)
         bench_to_tick(b);
@@ -202,7 +58,7 @@ static void test_unanswered_question_is_waited_for(void **state)
     bench_begin(&b, &spec, true);
     bench_to_question(&b);
     bench_pass(&b, PATIENCE_MS - SECOND_MS);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     sent = b.now;
     bench_no_answer(&b);
     bench_pass(&b, 2 * SECOND_MS);
@@ -210,7 +66,7 @@ static void test_unanswered_question_is_waited_for(void **state)
     bench_pass(&b, boot_between(b.now, boot_add(sent, spec.timing.lease_ms)) - 1);
     assert_int_equal(b.job.lease.state, LEASE_UNKNOWN);
     bench_pass(&b, 1);
-    send(&b, STORE_ACQUIRE, true);
+    alone_send(&b, STORE_ACQUIRE, true);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
 }
@@ -225,13 +81,13 @@ static void test_turn_of_the_shared_store_stays_its_own(void **state)
     bench_begin(&b, &spec, true);
     bench_run(&b);
     bench_return(&b, 2);
-    send(&b, STORE_FINISH, false);
+    alone_send(&b, STORE_FINISH, false);
     bench_recorded(&b, false);
     bench_silent(&b);
     bench_to_tick(&b);
     assert_int_equal(b.job.state, JOB_ASKING);
     bench_pass(&b, PATIENCE_MS + SECOND_MS);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
 }
@@ -251,7 +107,7 @@ static void begin_with_a_shared_turn(struct bench *b, const struct job_spec *spe
     bench_begin(b, spec, true);
     bench_run(b);
     bench_return(b, 0);
-    send(b, STORE_FINISH, false);
+    alone_send(b, STORE_FINISH, false);
     bench_recorded(b, false);
 }
 
@@ -264,8 +120,8 @@ static void test_clock_set_back_leaves_nothing_to_the_shared_store(void **state)
     (void)state;
     begin_with_a_shared_turn(&b, &spec);
     set_clock(&b, -HOUR_MS);
-    run_alone(&b);
-    end_alone(&b, 0);
+    alone_run(&b);
+    alone_end(&b, 0);
     bench_done(&b);
 }
 
@@ -279,7 +135,7 @@ static void test_clock_set_back_while_the_question_is_unanswered(void **state)
     begin_with_a_shared_turn(&b, &spec);
     bench_to_question(&b);
     bench_pass(&b, PATIENCE_MS - SECOND_MS);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     bench_no_answer(&b);
     bench_pass(&b, 2 * SECOND_MS);
     bench_silent(&b);
@@ -305,12 +161,12 @@ static void test_turn_of_before_is_left_to_the_shared_store(void **state)
     turn = bench_turn(&b);
     bench_pass(&b, PATIENCE_MS + SECOND_MS);
     assert_int_equal(b.job.state, JOB_ASKING);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     assert_int_equal(b.fake.request.turn.ms, turn.ms);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
-    run_alone(&b);
+    alone_run(&b);
     assert_int_equal(b.job.turn.ms, turn.ms + BENCH_PERIOD_MS);
-    end_alone(&b, 0);
+    alone_end(&b, 0);
     bench_done(&b);
 }
 
@@ -325,162 +181,15 @@ static void test_newer_turn_need_not_wait_for_it(void **state)
     bench_run(&b);
     turn = b.job.turn;
     bench_return(&b, 2);
-    send(&b, STORE_FINISH, false);
+    alone_send(&b, STORE_FINISH, false);
     bench_recorded(&b, false);
     bench_to_tick(&b);
     assert_int_equal(b.job.state, JOB_ASKING);
     bench_pass(&b, wall_between(bench_server(&b), wall_add(turn, BENCH_PERIOD_MS)) + PATIENCE_MS);
-    send(&b, STORE_ACQUIRE, true);
+    alone_send(&b, STORE_ACQUIRE, true);
     assert_int_equal(b.fake.request.turn.ms, turn.ms + BENCH_PERIOD_MS);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
-}
-
-static void test_telling_is_repeated(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    run_alone(&b);
-    end_alone(&b, 0);
-    send(&b, STORE_FINISH, false);
-    bench_no_answer(&b);
-    send(&b, STORE_FINISH, false);
-    bench_error(&b);
-    bench_silent(&b);
-    assert_true(b.alone.owed.at.ms < BOOT_NEVER.ms);
-    bench_pass(&b, boot_between(b.now, b.alone.owed.at));
-    send(&b, STORE_FINISH, false);
-    bench_recorded(&b, false);
-    bench_silent(&b);
-    bench_done(&b);
-}
-
-/* The newest run is what counts, also where the one before is on its way. */
-static void test_newer_run_takes_its_place(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct store_call *told;
-    struct wall turn;
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    run_alone(&b);
-    end_alone(&b, 0);
-    send(&b, STORE_FINISH, false);
-    told = b.fake.flying; /* it goes on while another turn is run */
-    b.fake.flying = NULL;
-    b.fake.reports[REPORT_ALONE] = 0;
-    run_alone(&b);
-    turn = b.job.turn;
-    end_alone(&b, 0);
-    bench_silent(&b);
-    b.fake.flying = told;
-    bench_recorded(&b, false);
-    send(&b, STORE_FINISH, false);
-    assert_int_equal(b.fake.request.turn.ms, turn.ms);
-    bench_recorded(&b, false);
-    bench_silent(&b);
-    bench_done(&b);
-}
-
-/* The outage begins while a run goes on: its end is owed, and the next turn is taken alone. */
-static void test_end_that_cannot_be_told(void **state)
-{
-    struct job_spec spec = alone_spec();
-    char token[TOKEN_SIZE];
-    struct wall turn;
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    bench_run(&b);
-    turn = b.job.turn;
-    strcpy(token, b.fake.token);
-    bench_return(&b, 0);
-    send(&b, STORE_FINISH, false);
-    bench_no_answer(&b);
-    bench_pass(&b, PATIENCE_MS - 1);
-    assert_int_equal(b.job.state, JOB_CLOSING);
-    bench_pass(&b, 1);
-    assert_int_equal(b.job.state, JOB_WAITING);
-    assert_int_equal(b.job.settled.ms, turn.ms);
-    assert_int_equal(b.fake.queued_count, 1);
-    send(&b, STORE_FINISH, false);
-    assert_string_equal(b.fake.request.token, token);
-    assert_int_equal(b.fake.request.turn.ms, turn.ms);
-    bench_recorded(&b, false);
-    bench_silent(&b);
-    bench_done(&b);
-}
-
-/* A job that is to go waits for its end to be told, for else nobody would tell it. */
-static void test_leaves_once_its_end_is_told(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    bench_run(&b);
-    bench_return(&b, 0);
-    send(&b, STORE_FINISH, false);
-    bench_no_answer(&b);
-    job_leave(&b.job, b.now, false);
-    bench_pass(&b, 2 * PATIENCE_MS);
-    assert_int_equal(b.job.state, JOB_CLOSING);
-    send(&b, STORE_FINISH, false);
-    bench_recorded(&b, false);
-    assert_int_equal(b.job.state, JOB_OFF);
-    bench_silent(&b);
-    bench_done(&b);
-}
-
-/* The shared store knows of no try, and is told of none. */
-static void test_what_never_started_is_not_owed(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    bench_pass(&b, PATIENCE_MS);
-    send(&b, STORE_ACQUIRE, true);
-    b.fake.start_result = -EAGAIN;
-    bench_grant(&b, 1);
-    send(&b, STORE_FINISH, true);
-    assert_int_equal(b.fake.request.outcome, OUTCOME_UNSTARTED);
-    bench_recorded(&b, false);
-    bench_silent(&b);
-    bench_done(&b);
-}
-
-/* Its last try is not tried again, though nobody said so. */
-static void test_last_try_that_cannot_be_told(void **state)
-{
-    struct job_spec spec = alone_spec();
-    struct bench b;
-
-    (void)state;
-    for (spec.attempts = 1; spec.attempts <= 2; spec.attempts++) {
-        bench_begin(&b, &spec, true);
-        bench_run(&b);
-        bench_return(&b, 2);
-        bench_pass(&b, PATIENCE_MS);
-        assert_int_equal(b.job.state, spec.attempts == 1 ? JOB_WAITING : JOB_WATCHING);
-        assert_int_equal(b.fake.reports[REPORT_GIVEN_UP], spec.attempts == 1);
-        send(&b, STORE_FINISH, false);
-        fake_reply(
-            &b.fake,
-            (struct store_reply){ .server = bench_server(&b), .finish = { .stopped = true } },
-            b.now);
-        assert_int_equal(b.fake.reports[REPORT_BRAKE], 1);
-        bench_done(&b);
-    }
 }
 
 static void test_skips_without_the_key(void **state)
@@ -493,7 +202,7 @@ static void test_skips_without_the_key(void **state)
     bench_begin(&b, &spec, true);
     bench_to_question(&b);
     bench_pass(&b, PATIENCE_MS + SECOND_MS);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_done(&b);
 }
@@ -506,7 +215,7 @@ static void test_leaves_while_it_waits(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     bench_to_question(&b);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     bench_no_answer(&b);
     bench_pass(&b, PATIENCE_MS);
     bench_silent(&b);
@@ -561,12 +270,12 @@ static void test_lock_none(void **state)
     before = b.fake.fleet.clock;
     b.server_ahead_ms += 1; /* what a local answer says is not looked at */
     bench_to_question(&b);
-    send(&b, STORE_ACQUIRE, true);
+    alone_send(&b, STORE_ACQUIRE, true);
     bench_grant(&b, 1);
     assert_int_equal(b.fake.reports[REPORT_ALONE], 0);
     job_started(&b.job, b.now, b.now);
     bench_return(&b, 0);
-    send(&b, STORE_FINISH, true);
+    alone_send(&b, STORE_FINISH, true);
     bench_recorded(&b, false);
     bench_silent(&b);
     assert_int_equal(b.fake.fleet.clock.taken.ms, before.taken.ms);
@@ -589,10 +298,10 @@ static void test_by_hand_nothing_runs_alone(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    run_alone(&b);
-    end_alone(&b, 0);
+    alone_run(&b);
+    alone_end(&b, 0);
     assert_int_equal(run_by_hand(&b, PATIENCE_MS), JOB_IS_TOLD);
-    send(&b, STORE_FINISH, false);
+    alone_send(&b, STORE_FINISH, false);
     bench_recorded(&b, false);
     assert_int_equal(run_by_hand(&b, 2 * PATIENCE_MS), JOB_NO_OBSTACLE);
     bench_pass(&b, PATIENCE_MS + 1);
@@ -612,13 +321,13 @@ static void test_turns_go_on_alone_after_one_by_hand(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     assert_int_equal(run_by_hand(&b, PATIENCE_MS), JOB_NO_OBSTACLE);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     bench_no_answer(&b);
     bench_pass(&b, spec.timing.lease_ms);
     assert_int_equal(b.job.state, JOB_WAITING);
-    run_alone(&b);
-    end_alone(&b, 0);
-    send(&b, STORE_FINISH, false);
+    alone_run(&b);
+    alone_end(&b, 0);
+    alone_send(&b, STORE_FINISH, false);
     bench_recorded(&b, false);
     bench_done(&b);
 }
@@ -639,9 +348,9 @@ static void test_a_run_without_the_lock_leaves_the_turn(void **state)
     job_started(&b.job, b.now, b.now);
     bench_return(&b, 0);
     assert_int_equal(b.alone.shared.ms, shared.ms);
-    run_alone(&b);
-    end_alone(&b, 0);
-    send(&b, STORE_FINISH, false);
+    alone_run(&b);
+    alone_end(&b, 0);
+    alone_send(&b, STORE_FINISH, false);
     bench_recorded(&b, false);
     bench_done(&b);
 }
@@ -663,7 +372,7 @@ static void test_a_run_without_the_lock_beside_what_is_owed(void **state)
     assert_int_equal(job_run_by_hand(&b.job, b.now, &order), JOB_NO_OBSTACLE);
     assert_int_equal(b.job.state, JOB_STARTING);
     job_started(&b.job, b.now, b.now);
-    send(&b, STORE_FINISH, false);
+    alone_send(&b, STORE_FINISH, false);
     assert_string_equal(b.fake.request.token, token);
     assert_int_equal(b.fake.request.outcome, OUTCOME_FAILED);
     bench_error(&b);
@@ -671,12 +380,12 @@ static void test_a_run_without_the_lock_beside_what_is_owed(void **state)
     assert_int_equal(b.job.state, JOB_WAITING);
     assert_string_equal(b.alone.owed.token, token);
     bench_to_question(&b);
-    send(&b, STORE_FINISH, false);
+    alone_send(&b, STORE_FINISH, false);
     assert_string_equal(b.fake.request.token, token);
     assert_int_equal(b.fake.request.outcome, OUTCOME_FAILED);
     bench_recorded(&b, false);
     assert_null(b.alone.owed.token);
-    send(&b, STORE_ACQUIRE, false);
+    alone_send(&b, STORE_ACQUIRE, false);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     bench_silent(&b);
     bench_done(&b);
@@ -685,10 +394,6 @@ static void test_a_run_without_the_lock_beside_what_is_owed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_success_is_told_afterwards),
-        cmocka_unit_test(test_failure_is_told_before_the_next_try),
-        cmocka_unit_test(test_refused_telling_goes_before_the_next_try),
-        cmocka_unit_test(test_nothing_overtakes_it),
         cmocka_unit_test(test_held_back_question_is_asked_alone),
         cmocka_unit_test(test_leaves_while_held_back),
         cmocka_unit_test(test_unanswered_question_is_waited_for),
@@ -697,12 +402,6 @@ int main(void)
         cmocka_unit_test(test_clock_set_back_while_the_question_is_unanswered),
         cmocka_unit_test(test_turn_of_before_is_left_to_the_shared_store),
         cmocka_unit_test(test_newer_turn_need_not_wait_for_it),
-        cmocka_unit_test(test_telling_is_repeated),
-        cmocka_unit_test(test_newer_run_takes_its_place),
-        cmocka_unit_test(test_end_that_cannot_be_told),
-        cmocka_unit_test(test_leaves_once_its_end_is_told),
-        cmocka_unit_test(test_what_never_started_is_not_owed),
-        cmocka_unit_test(test_last_try_that_cannot_be_told),
         cmocka_unit_test(test_skips_without_the_key),
         cmocka_unit_test(test_leaves_while_it_waits),
         cmocka_unit_test(test_goes_by_its_own_clock),

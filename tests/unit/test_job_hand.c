@@ -1,21 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What operators do with a job of this device alone: runs by hand, their ends, pauses. */
-#include "support/bench.h"
+ * Runs by hand, of a turn of their own, of the open one, or without the lock. */
+#include "support/hand.h"
 
 #include "base/text.h"
-#include "base/units.h"
 #include "core/fleet_need.h"
-
-#define BRAVO "bravo:0123456789abcdef0123456789abcdef"
-#define PATIENCE_MS (13 * SECOND_MS)
-
-static enum job_obstacle run_by_hand(struct bench *b, enum lease_way way)
-{
-    const struct job_order order = { .way = way, .until = boot_add(b->now, PATIENCE_MS) };
-
-    b->fake.by_hand = -2;
-    return job_run_by_hand(&b->job, b->now, &order);
-}
 
 /* To an instant after which a turn that is due is asked for by the next tick. */
 static void pass_up_to(struct bench *b, int64_t ms)
@@ -23,24 +11,6 @@ static void pass_up_to(struct bench *b, int64_t ms)
     bench_pass(b, ms - 1);
     b->now = boot_add(b->now, 1);
     job_tick(&b->job, b->now);
-}
-
-static void begin_run(struct bench *b, enum lease_way way)
-{
-    assert_int_equal(run_by_hand(b, way), JOB_NO_OBSTACLE);
-    assert_int_equal(b->job.state, JOB_ASKING);
-    bench_send(b, STORE_ACQUIRE);
-}
-
-static void start_run(struct bench *b, enum lease_way way)
-{
-    begin_run(b, way);
-    bench_pass(b, 10);
-    bench_grant(b, 1);
-    assert_int_equal(b->fake.by_hand, ACQUIRE_GRANTED);
-    assert_int_equal(b->fake.request.first_ask, way == LEASE_BY_SCHEDULE);
-    assert_int_equal(b->job.state, JOB_STARTING);
-    job_started(&b->job, b->now, b->now);
 }
 
 static void test_a_turn_of_its_own(void **state)
@@ -51,7 +21,7 @@ static void test_a_turn_of_its_own(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    start_run(&b, LEASE_BY_HAND);
+    hand_start(&b, LEASE_BY_HAND);
     granted = bench_server(&b);
     assert_int_equal(b.fake.request.turn.ms, 0);
     assert_int_equal(b.fake.request.next.ms, 0);
@@ -80,14 +50,14 @@ static void test_a_failure_is_not_tried_again(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    start_run(&b, LEASE_BY_HAND);
+    hand_start(&b, LEASE_BY_HAND);
     bench_return(&b, 2);
     bench_send(&b, STORE_FINISH);
     assert_int_equal(b.fake.request.outcome, OUTCOME_FAILED);
     bench_recorded(&b, false);
     assert_int_equal(b.job.state, JOB_WAITING);
     bench_silent(&b);
-    start_run(&b, LEASE_BY_HAND);
+    hand_start(&b, LEASE_BY_HAND);
     bench_return(&b, 2);
     bench_send(&b, STORE_FINISH);
     bench_recorded(&b, true);
@@ -107,14 +77,14 @@ static void test_a_refusal_concerns_no_turn(void **state)
     bench_begin(&b, &spec, true);
     settled = b.job.settled;
     turn = b.job.turn;
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     bench_held(&b, 20000, BRAVO, 1);
     assert_int_equal(b.fake.by_hand, ACQUIRE_HELD);
     assert_int_equal(b.job.state, JOB_WAITING);
     assert_int_equal(b.job.settled.ms, settled.ms);
     assert_int_equal(b.job.turn.ms, turn.ms);
     assert_int_equal(b.job.counters.passed_held, 0);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_FORCE), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_BY_FORCE), JOB_NO_OBSTACLE);
     bench_send(&b, STORE_ACQUIRE);
     assert_int_equal(b.fake.request.next.ms, STORE_NEXT_FORCED);
     bench_refuse(&b, ACQUIRE_PAUSED, 5, "kim: NAS full");
@@ -135,7 +105,7 @@ static void test_a_turn_that_falls_due_meanwhile(void **state)
     bench_begin(&b, &spec, true);
     bench_pass(&b, BENCH_PERIOD_MS / 2);
     due = bench_turn(&b);
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     bench_pass(&b, 10);
     fake_reply(
         &b.fake,
@@ -165,7 +135,7 @@ static void test_a_watched_turn_is_watched_on(void **state)
         bench_held(&b, 15000, BRAVO, 2);
         assert_int_equal(b.job.state, JOB_WATCHING);
         b.job.queued = true; /* in device scope it may have a place there */
-        begin_run(&b, ways[i]);
+        hand_begin(&b, ways[i]);
         assert_false(b.fake.request.first_ask);
         bench_held(&b, 15000, BRAVO, 0);
         if (ways[i] != LEASE_BY_SCHEDULE) {
@@ -192,10 +162,10 @@ static void test_a_watched_turn_is_watched_on_without_an_answer(void **state)
     bench_begin(&b, &spec, true);
     bench_ask(&b);
     bench_held(&b, 30000, BRAVO, 1);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_NO_OBSTACLE);
     pass_up_to(&b, PATIENCE_MS);
     assert_int_equal(b.fake.by_hand, -1);
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     bench_error(&b);
     bench_ask(&b);
     assert_false(b.fake.request.first_ask);
@@ -212,8 +182,8 @@ static void test_no_connection(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_NO_OBSTACLE);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_HAND_BUSY);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_HAND_BUSY);
     bench_pass(&b, PATIENCE_MS - 1);
     assert_int_equal(b.job.state, JOB_ASKING);
     bench_pass(&b, 1);
@@ -234,7 +204,7 @@ static void test_no_answer(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     bench_no_answer(&b);
     bench_pass(&b, PATIENCE_MS);
     assert_int_equal(b.fake.by_hand, -1);
@@ -249,7 +219,7 @@ static void test_no_answer(void **state)
     assert_int_equal(b.job.state, JOB_WAITING);
 
     /* Or its time to live runs out, also where there is no connection any more. */
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     bench_no_answer(&b);
     bench_pass(&b, spec.timing.lease_ms - 2);
     assert_int_equal(b.job.state, JOB_ASKING);
@@ -259,7 +229,7 @@ static void test_no_answer(void **state)
 
     /* The next one is another question: the store must not take it for that one. */
     assert_true(text_copy(token, sizeof token, b.fake.request.token));
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     assert_string_not_equal(b.fake.request.token, token);
     bench_no_answer(&b);
     pass_up_to(&b, PATIENCE_MS);
@@ -279,7 +249,7 @@ static void test_no_answer_to_repeats(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     begun = b.now;
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     for (bench_pass(&b, 3000); !b.job.lease.quiet; bench_pass(&b, 3000)) {
         assert_true(b.now.ms < begun.ms + PATIENCE_MS + spec.timing.lease_ms);
         bench_no_answer(&b);
@@ -301,7 +271,7 @@ static void test_an_error_reply(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     bench_error(&b);
     assert_int_equal(b.fake.by_hand, -1);
     assert_int_equal(b.job.state, JOB_WAITING);
@@ -316,30 +286,30 @@ static void test_obstacles(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     b.fake.paused = true;
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_HAS_PAUSE);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_HAS_PAUSE);
     b.fake.paused = false;
     b.fake.fleet.slots = 0;
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_HAS_NO_SLOT);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_HAS_NO_SLOT);
     b.fake.fleet.slots = 1;
     b.job.apart = true;
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_IS_APART);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_IS_APART);
     b.job.apart = false;
     b.spec.require_fence = true;
-    assert_int_equal(run_by_hand(&b, LEASE_WITHOUT_LOCK), JOB_NEEDS_FENCE);
+    assert_int_equal(hand_order(&b, LEASE_WITHOUT_LOCK), JOB_NEEDS_FENCE);
     bench_ask(&b);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_IS_ASKED);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_IS_ASKED);
     bench_grant(&b, 1);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_RUNS);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_RUNS);
     job_started(&b.job, b.now, b.now);
     bench_return(&b, 0);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_IS_TOLD);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_IS_TOLD);
     bench_send(&b, STORE_FINISH);
     bench_recorded(&b, false);
     job_leave(&b.job, b.now, true);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_LEAVES);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_LEAVES);
     b.fake.fleet.clock.known = false;
     job_begin(&b.job, b.now);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_WAITS_FOR_TIME);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_WAITS_FOR_TIME);
     assert_int_equal(b.fake.reports[REPORT_BY_HAND], 0);
     assert_true(fake_send(&b.fake, b.now));
     fake_reply(&b.fake,
@@ -356,7 +326,7 @@ static void test_before_a_question_that_waits(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     bench_to_question(&b);
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     assert_int_equal(b.fake.request.turn.ms, 0);
     bench_grant(&b, 1);
     assert_int_equal(b.job.state, JOB_STARTING);
@@ -370,12 +340,12 @@ static void test_leaving_meanwhile(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    assert_int_equal(run_by_hand(&b, LEASE_BY_HAND), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_BY_HAND), JOB_NO_OBSTACLE);
     job_leave(&b.job, b.now, true);
     assert_int_equal(b.job.state, JOB_OFF);
     assert_int_equal(b.fake.by_hand, -1);
     job_begin(&b.job, b.now);
-    begin_run(&b, LEASE_BY_HAND);
+    hand_begin(&b, LEASE_BY_HAND);
     job_leave(&b.job, b.now, true);
     bench_grant(&b, 1);
     assert_int_equal(b.fake.by_hand, -1);
@@ -396,7 +366,7 @@ static void test_without_the_lock(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     settled = b.job.settled;
-    assert_int_equal(run_by_hand(&b, LEASE_WITHOUT_LOCK), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_WITHOUT_LOCK), JOB_NO_OBSTACLE);
     assert_int_equal(b.fake.by_hand, ACQUIRE_GRANTED);
     assert_int_equal(b.job.state, JOB_STARTING);
     assert_int_equal(b.job.lease.fence, 0);
@@ -415,7 +385,7 @@ static void test_without_the_lock(void **state)
     bench_done(&b);
 
     bench_begin(&b, &spec, true);
-    assert_int_equal(run_by_hand(&b, LEASE_WITHOUT_LOCK), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_WITHOUT_LOCK), JOB_NO_OBSTACLE);
     job_started(&b.job, b.now, b.now);
     bench_end(&b, RUN_BROKE, RUN_NOT_STOPPED, false);
     assert_int_equal(b.job.state, JOB_STUCK);
@@ -433,7 +403,7 @@ static void test_turns_that_fall_due_without_the_lock(void **state)
 
     (void)state;
     bench_begin(&b, &spec, true);
-    assert_int_equal(run_by_hand(&b, LEASE_WITHOUT_LOCK), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_WITHOUT_LOCK), JOB_NO_OBSTACLE);
     job_started(&b.job, b.now, b.now);
     b.now = boot_add(b.now, 2 * BENCH_PERIOD_MS);
     bench_return(&b, 0);
@@ -458,7 +428,7 @@ static void test_force_ends_no_pause(void **state)
 
         bench_begin(&b, &spec, true);
         b.job.bar = JOB_PAUSED;
-        assert_int_equal(run_by_hand(&b, ways[i]), JOB_NO_OBSTACLE);
+        assert_int_equal(hand_order(&b, ways[i]), JOB_NO_OBSTACLE);
         if (ways[i] == LEASE_BY_FORCE) {
             bench_send(&b, STORE_ACQUIRE);
             bench_grant(&b, 1);
@@ -480,7 +450,7 @@ static void test_the_open_turn(void **state)
     bench_begin(&b, &spec, true); /* which this device has nothing to do with any more */
     b.spec.catch_up_ms = 0;       /* and which is late */
     turn = bench_turn(&b);
-    begin_run(&b, LEASE_BY_SCHEDULE);
+    hand_begin(&b, LEASE_BY_SCHEDULE);
     assert_int_equal(b.fake.request.turn.ms, turn.ms);
     assert_int_equal(b.fake.request.next.ms, turn.ms + BENCH_PERIOD_MS);
     assert_true(b.fake.request.fresh_ms > 1000 * BENCH_PERIOD_MS);
@@ -504,143 +474,30 @@ static void test_the_open_turn_is_none(void **state)
     (void)state;
     bench_begin(&b, &spec, true);
     settled = b.job.settled;
-    begin_run(&b, LEASE_BY_SCHEDULE);
+    hand_begin(&b, LEASE_BY_SCHEDULE);
     bench_refuse(&b, ACQUIRE_DONE, 0, "");
     assert_int_equal(b.fake.by_hand, ACQUIRE_DONE);
     assert_int_equal(b.job.settled.ms, settled.ms);
     assert_int_equal(b.job.state, JOB_WAITING);
     /* Nobody could be asked: it is as it was before. */
-    assert_int_equal(run_by_hand(&b, LEASE_BY_SCHEDULE), JOB_NO_OBSTACLE);
+    assert_int_equal(hand_order(&b, LEASE_BY_SCHEDULE), JOB_NO_OBSTACLE);
     bench_pass(&b, PATIENCE_MS);
     assert_int_equal(b.job.settled.ms, settled.ms);
     assert_int_equal(b.job.state, JOB_WAITING);
-    begin_run(&b, LEASE_BY_SCHEDULE);
+    hand_begin(&b, LEASE_BY_SCHEDULE);
     bench_error(&b);
     assert_int_equal(b.job.settled.ms, settled.ms);
     bench_silent(&b);
     /* Another one has it: this device watches, though it was done with that turn, which is late. */
     b.spec.catch_up_ms = 0;
     b.job.not_before = boot_add(b.now, HOUR_MS);
-    begin_run(&b, LEASE_BY_SCHEDULE);
+    hand_begin(&b, LEASE_BY_SCHEDULE);
     bench_held(&b, 5000, BRAVO, 1);
     assert_int_equal(b.job.state, JOB_WATCHING);
     bench_to_tick(&b);
     bench_send(&b, STORE_ACQUIRE);
     assert_int_equal(b.fake.request.turn.ms, settled.ms);
     bench_held(&b, 5000, BRAVO, 0);
-    bench_done(&b);
-}
-
-static void end_stopped(struct bench *b, enum stop_reason reason, enum outcome outcome)
-{
-    assert_true(job_stop_run(&b->job, b->now, reason));
-    assert_int_equal(b->fake.stop_reason, reason);
-    assert_int_equal(b->job.state, JOB_STOPPING);
-    assert_false(job_stop_run(&b->job, b->now, reason));
-    bench_end(b, RUN_RETURNED, RUN_STOPPED_ORDERED, true);
-    bench_send(b, STORE_FINISH);
-    assert_int_equal(b->fake.request.outcome, outcome);
-    bench_recorded(b, false);
-    assert_int_equal(b->job.state, JOB_WAITING);
-}
-
-static void test_stop(void **state)
-{
-    struct job_spec spec = bench_short_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    assert_false(job_stop_run(&b.job, b.now, STOP_FOR_GOOD));
-    bench_run(&b);
-    end_stopped(&b, STOP_FOR_GOOD, OUTCOME_STOPPED);
-    bench_run(&b);
-    end_stopped(&b, STOP_FOR_OTHERS, OUTCOME_DECLINED);
-    bench_silent(&b); /* it does not ask for that turn again */
-    bench_done(&b);
-}
-
-static void test_pause(void **state)
-{
-    struct job_spec spec = bench_short_spec();
-    struct bench b;
-    struct wall turn;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    b.fake.paused = true;
-    bench_to_tick(&b);
-    turn = bench_turn(&b);
-    assert_int_equal(b.job.state, JOB_WAITING);
-    assert_int_equal(b.fake.passed.ms, turn.ms);
-    assert_int_equal(b.job.counters.passed_paused, 1);
-    bench_silent(&b); /* without a question */
-    b.fake.paused = false;
-    bench_pass(&b, 1000);
-    bench_silent(&b); /* and it has passed */
-    assert_false(job_take_up(&b.job, b.now, wall_add(turn, -BENCH_PERIOD_MS)));
-    assert_true(job_take_up(&b.job, b.now, turn));
-    bench_ask(&b);
-    assert_int_equal(b.fake.request.turn.ms, turn.ms);
-    bench_refuse(&b, ACQUIRE_DONE, 0, "");
-    b.now = boot_add(b.now, BENCH_PERIOD_MS); /* a newer one is due */
-    assert_false(job_take_up(&b.job, b.now, turn));
-    b.now = boot_add(b.now, -BENCH_PERIOD_MS);
-    /* It was run since, by hand. */
-    start_run(&b, LEASE_BY_HAND);
-    bench_return(&b, 0);
-    bench_send(&b, STORE_FINISH);
-    bench_recorded(&b, false);
-    assert_false(job_take_up(&b.job, b.now, turn));
-    bench_pass(&b, BENCH_PERIOD_MS);
-    assert_false(job_take_up(&b.job, b.now, turn));
-    bench_done(&b);
-}
-
-/* However long it lasted: who ends it asks for the turn. */
-static void test_pause_of_a_turn_that_is_late(void **state)
-{
-    struct job_spec spec = bench_short_spec();
-    struct bench b;
-    struct wall turn;
-
-    (void)state;
-    spec.catch_up_ms = 0;
-    bench_begin(&b, &spec, true);
-    b.fake.paused = true;
-    bench_to_tick(&b);
-    turn = bench_turn(&b);
-    b.fake.paused = false;
-    bench_pass(&b, 30 * SECOND_MS);
-    assert_true(job_take_up(&b.job, b.now, turn));
-    bench_ask(&b);
-    assert_int_equal(b.fake.request.turn.ms, turn.ms);
-    assert_int_equal(b.fake.reports[REPORT_TOO_LATE], 0);
-    bench_grant(&b, 1);
-    assert_int_equal(b.job.state, JOB_STARTING);
-    bench_done(&b);
-}
-
-/* One that begins while the turn is asked for, or watched. */
-static void test_pause_meanwhile(void **state)
-{
-    struct job_spec spec = bench_short_spec();
-    struct bench b;
-
-    (void)state;
-    bench_begin(&b, &spec, true);
-    bench_to_question(&b);
-    b.fake.paused = true;
-    bench_silent(&b);
-    assert_int_equal(b.job.state, JOB_WAITING);
-    assert_int_equal(b.fake.passed.ms, bench_turn(&b).ms);
-    b.fake.paused = false;
-    bench_ask(&b);
-    bench_held(&b, 5000, BRAVO, 1);
-    b.fake.paused = true;
-    bench_pass(&b, 6000);
-    bench_silent(&b);
-    assert_int_equal(b.job.state, JOB_WAITING);
     bench_done(&b);
 }
 
@@ -665,10 +522,6 @@ int main(void)
         cmocka_unit_test(test_force_ends_no_pause),
         cmocka_unit_test(test_the_open_turn),
         cmocka_unit_test(test_the_open_turn_is_none),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_pause),
-        cmocka_unit_test(test_pause_of_a_turn_that_is_late),
-        cmocka_unit_test(test_pause_meanwhile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,11 @@ static const struct known {
     { SCHEMA_REDIS, "cacert", "tls_ca" },
     { SCHEMA_REDIS, "cert", "tls_cert" },
     { SCHEMA_REDIS, "key", "tls_key" },
+    { SCHEMA_REDIS, "sentinel", "sentinels" },
+    { SCHEMA_REDIS, "master_name", "master" },
+    { SCHEMA_REDIS, "sentinel_password", "sentinel_password_file" },
+    { SCHEMA_REDIS, "startup_nodes", "cluster" },
+    { SCHEMA_REDIS, "redlock", "quorum" },
     { SCHEMA_REDIS, "timeout", NULL },
     { SCHEMA_JOB, "interval", "every" },
     { SCHEMA_JOB, "schedule", "cron" },
@@ -182,6 +187,8 @@ static void test_words_of_nobody(void **state)
     assert_string_equal(check_unknown_advise(top, "tls", true, &key),
                         "write it in redis = { ... }");
     assert_null(key);
+    assert_string_equal(check_unknown_advise(top, "cluster", false, &key),
+                        "write it in redis = { ... }");
     assert_string_equal(check_unknown_advise(job, "memory", false, &key),
                         "write it in limits = { ... } of a job");
     assert_string_equal(check_unknown_advise(job, "prefix", false, &key),

@@ -10,6 +10,7 @@ static struct job_spec spec_with(int64_t worst_case_ms)
 {
     struct job_spec spec = {
         .name = "job",
+        .key = "job",
         .schedule = { .every_ms = BENCH_PERIOD_MS },
         .timing = { .worst_case_ms = worst_case_ms,
                     .stop_grace_ms = 5 * SECOND_MS,
