@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 import os
 import pathlib
+import signal
 import tempfile
 
 import pytest
@@ -9,6 +10,8 @@ import guard_harness
 import journal as journals
 from fault_proxy import FaultProxy
 from fleet import SANITIZED, Fleet
+from online import command, online  # noqa: F401 (fixtures)
+from quorum import QuorumFleet, Servers
 from redis_server import RedisServer
 from resp import SENT_SCRIPTS
 from sandbox import place  # noqa: F401 (a fixture)
@@ -22,10 +25,11 @@ collect_ignore = [
     "test_seat_queue.py", "test_hello_script.py", "test_fake_server.py", "test_fault_proxy.py", "test_quickstart.py",
     "test_install.py", "test_docs_plugins.py", "test_bad_citizens.py", "test_calendar_oracle.py", "test_bytes.py",
     "test_scripts_attacks.py", "test_seat_attacks.py", "test_docs_security.py", "test_s1_once_a_turn.py", "test_s16_reconnect.py",
-    "test_s50_clock_ahead.py", "test_s32_run_longer_than_period.py"] if SANITIZED else []
+    "test_s50_clock_ahead.py", "test_s32_run_longer_than_period.py", "test_redis_settings.py"] if SANITIZED else []
 
 # More than 10 s each, the longest first.
 LONGEST = (
+    "test_without_a_majority_a_run_is_stopped_in_time_and_made_again_afterwards", "test_a_held_lease_stands_on_the_majority",
     "test_500_trees_die", "test_demonstration_has_the_golden_shape_and_leaves_nothing",
     "test_a_kill_by_hand_is_taken_over_and_ctrl_c_leaves_nothing", "test_s24_nothing_grows",
     "test_stuck_for_30_seconds", "test_s51_nothing_lost_and_nothing_twice", "test_both_answer_the_same",
@@ -38,15 +42,20 @@ LONGEST = (
     "test_was_shares_turns_by_the_old_keys", "test_guard_and_worker_die_at_each_step",
     "test_s32_next_start_is_the_next_due_instant", "test_all_of_a_file_hang", "test_s23_constructors",
     "test_a_guard_that_does_not_do_its_part", "test_s49_another_scope_is_a_mismatch_and_overlaps_with_nothing",
-    "test_s31_one_catch_up_run", "test_s48_first_now_runs_once", "test_s48_redis_emptied",
+    "test_s31_one_catch_up_run", "test_timeout_closes_what_is_kept_on_purpose", "test_s48_first_now_runs_once", "test_s48_redis_emptied",
     "test_supervisor_dies_at_each_step", "test_tree_is_killed_30_times_in_a_row",
-    "test_s40_a_holder_of_a_seat_is_killed", "test_acquire_is_refused",
+    "test_a_lost_key_is_never_silently_kept", "test_s40_a_holder_of_a_seat_is_killed", "test_acquire_is_refused",
+    "test_all_nodes_go_and_come_back", "test_nodes_whose_clocks_differ", "test_a_user_with_a_password_on_all_nodes",
+    "test_tls_on_all_nodes", "test_a_frozen_node_costs_its_own_jobs_alone", "test_a_node_is_killed",
     "test_switched_off_and_on_while_it_runs", "test_a_fleet_that_comes_at_once_is_served_fairly_and_in_few_commands",
 )
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes minutes; only quickstart test --all runs it")
+    # A shell starts what it puts into the background with Ctrl-C ignored, and so would be all that is started here.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
@@ -128,6 +137,26 @@ def timed_fleet():
 def fleet(redis_server):
     """Devices that share that Redis; at the end each has to stop well, and nothing may be left."""
     the_fleet = Fleet(redis_server)
+    try:
+        yield the_fleet
+    finally:
+        the_fleet.close()
+
+
+@pytest.fixture
+def quorum_servers():
+    """Five that know nothing of each other."""
+    servers = Servers()
+    try:
+        yield servers.start()
+    finally:
+        servers.close()
+
+
+@pytest.fixture
+def quorum(quorum_servers):
+    """Devices that share those."""
+    the_fleet = QuorumFleet(quorum_servers)
     try:
         yield the_fleet
     finally:

@@ -91,7 +91,7 @@ def use_guard(device, script=None):
     (programs / "supervisor").mkdir(parents=True)
     (programs / "guard").mkdir()
     shutil.copy(ROTAD, programs / "supervisor" / "rotad")
-    for module in ("librota-check.so", "librota-control.so", "librota-local.so"):
+    for module in ("librota-check.so", "librota-control.so", "librota-local.so", "librota-topology.so"):
         shutil.copy(ROTAD.parent / module, programs / "supervisor")
     guard = programs / "guard" / "rota-guard"
     if script is None:

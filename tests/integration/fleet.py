@@ -64,7 +64,8 @@ def conf_value(value):
     if isinstance(value, dict):
         return "{\n" + conf_text(value) + "}"
     if isinstance(value, (list, tuple)):
-        return "[ " + ", ".join(conf_value(each) for each in value) + " ]"
+        begin, end = "()" if any(isinstance(each, dict) for each in value) else "[]"
+        return f"{begin} " + ", ".join(conf_value(each) for each in value) + f" {end}"
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

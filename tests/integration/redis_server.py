@@ -129,6 +129,15 @@ class RedisServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def follow(replica, master):
+    """Makes a server another's replica, and waits until it is one."""
+    with replica.client() as client:
+        client.config_set("masteruser", TESTS_USER)
+        client.config_set("masterauth", "any")
+        client.replicaof("127.0.0.1", master.port or master.open_port())
+        wait_for(lambda: client.info("replication")["master_link_status"] == "up", 20, f"{replica.folder} follows {master.folder}")
+
+
 class Monitor:
     """Each line of what a server is sent, as its MONITOR tells it, goes to take(), which a thread of its own calls."""
 

@@ -28,7 +28,8 @@ NOT_OURS = "a reply that is not rota's"
 class Driver:
     def __init__(self, *endpoints, **options):
         arguments = [f"endpoint={endpoint}" for endpoint in endpoints]
-        arguments += [f"{key}={value}" for key, value in options.items()]
+        for key, value in options.items():
+            arguments += [f"{key}={each}" for each in (value if isinstance(value, list) else [value])]
         self.process = subprocess.Popen([DRIVER, *arguments], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.buffer = b""

@@ -25,17 +25,19 @@ def notify(fleet):
 def test_nearly_too_slow(fleet, notify):
     """A run that has come close to worst_case is told with the values that keep a slower one from being stopped: also
     the lease, where the job would be renewed from then on."""
-    patient = {"address": fleet.redis.address, "command_timeout": "1s", "connect_timeout": "5s"}
+    patient = {"address": fleet.redis.address, "command_timeout": "1s", "connect_timeout": "10s"}
 
     def jobs(**timing):
-        return {"job": {**SHORT, **ONCE, "first": "now", **timing, **fleet.body("job", "sleep 4.2")}}
+        return {"job": {**SHORT, **ONCE, "first": "now", **timing, **fleet.body("job", "sleep 8.4")}}
 
-    device = fleet.device(jobs(worst_case="5s", lease="8s"), redis=patient).start(NOTIFY_SOCKET=notify.path)
+    # A run that takes between 8 s and 10 s: what a busy machine adds to it is less than the 1.6 s that are left.
+    device = fleet.device(jobs(worst_case="10s", lease="13s"), redis=patient).start(NOTIFY_SOCKET=notify.path)
     line = device.wait_line(ADVICE + ".*" + WRITE, 30)
     assert line.level == "warning"
     key, value, lease = re.search(WRITE, line.text).groups()
-    assert line.text.startswith("job: its longest run took 4.") and "of the 5 s that worst_case allows" in line.text
-    assert key == "worst_case" and int(value.removesuffix("s")) >= 7 and lease
+    assert line.text.startswith(("job: its longest run took 8.", "job: its longest run took 9.")) and \
+        "of the 10 s that worst_case allows" in line.text
+    assert key == "worst_case" and int(value.removesuffix("s")) >= 13 and lease
     notify.wait_for(r"^STATUS=1 job, 1 nearly too slow \(job\); ", 5)
     words = f'write {key} = "{value}" and lease = "{lease}"'
     assert words in rotactl(device, "show", "job").stdout
@@ -49,7 +51,7 @@ def test_nearly_too_slow(fleet, notify):
         device.write(jobs(**timing), redis=patient)
         return subprocess.run([ROTAD, "-c", device.conf, "--check"], capture_output=True, text=True)
 
-    assert "is too short" in check(worst_case=value, lease="8s").stderr
+    assert "is too short" in check(worst_case=value, lease="13s").stderr
     done = check(worst_case=value, lease=lease)
     assert done.returncode == 0, done.stderr
 

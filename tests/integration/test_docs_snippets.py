@@ -2,6 +2,7 @@
 """Each frame of README.md, docs/*.md and the manual pages is run, compared or read by a test: one that nobody looks
 after fails here. So do commands and keys in their sentences that are not there."""
 import json
+import pathlib
 import re
 import shutil
 import sqlite3
@@ -43,6 +44,20 @@ def conf_is_good(frame, scene, request):
     scene.write_conf(frame.text)
     checked = scene.check()
     assert ", all good" in checked and "warning" not in checked
+
+
+def redis_of_the_page(frame, scene, request):
+    """In a configuration with a job; its password files are there."""
+    text = frame.text
+    for path in re.findall(r'password_file *= *"(/[^"]+)"', text):
+        ours = scene.folder / pathlib.Path(path).name
+        ours.touch(mode=0o600)
+        ours.write_text("sesame\n")
+        text = text.replace(path, str(ours))
+    scene.write_conf(f'{text}prefix = "acme-gw:";\njobs = {{ tick = {{ plugin = "exec"; every = "1h"; worst_case = "1m";'
+                     ' params = { command = [ "/usr/bin/true" ]; }; }; };\n')
+    checked = scene.check()
+    assert "1 job, all good" in checked and "warning" not in checked
 
 
 def typed_on_a_device(frame, scene, request):
@@ -260,6 +275,7 @@ HOW = {
     ("README.md", "gcc -shared"): plugin_by_hand,
     ("README.md", "apt-get install"): installed_by_hand,
     ("docs/turns.md", "build/ci/tests/sim/sim"): by_the_simulator,
+    ("docs/redis.md", "redis = {"): redis_of_the_page,
     ("docs/guide.md", "cost "): cost_as_check_says_it,
     ("docs/guide.md", "All jobs and hello"): cost_as_check_says_it,
     ("docs/rotad.8.scd", "sync: failed after"): said_by_the_programs("turn of", "more of these within"),
@@ -283,9 +299,10 @@ BY_LANGUAGE = {"conf": conf_is_good, "console": golden_console, "sh": typed_on_a
 ELSEWHERE = {
     ("README.md", "prefix=acme-gw:"): ("test_acl_example.py", "lines_of_readme"),
     ("docs/rotad.8.scd", "prefix=acme-gw:"): ("test_acl_example.py", "lines_of_manual"),
-    ("docs/rotad.8.scd", "openssl req"): ("test_check_online.py", "openssl req"),
+    ("docs/rotad.8.scd", "openssl req"): ("test_check_online_tls.py", "openssl req"),
     ("docs/guide.md", "a turn that another device has"): ("test_bytes.py", "guide_says"),
     ("docs/guide.md", "in the clear    "): ("test_bytes.py", "guide_says"),
+    ("docs/redis.md", "maxmemory "): ("test_redis_settings.py", 'frame_of("docs/redis.md", "maxmemory ")'),
     ("docs/states.md", "stateDiagram"): (
         "../unit/CMakeLists.txt", "add_test(NAME docs.states COMMAND states ${PROJECT_SOURCE_DIR}/docs/states.md)"),
     ("docs/plugins.md", "if (ROTA_HAS"): ("test_docs_plugins.py", "a member that is not there yet"),
@@ -374,7 +391,8 @@ def test_keys_in_sentences_are_there():
 def test_pages_that_are_named_are_there():
     """In the pages, and in what journalctl -x says."""
     known = {f"{name}({number})" for name, number in
-             (path.name.split(".")[:2] for path in (ROOT / "docs").glob("*.scd"))} | {"rotad.conf(5)", "rota-guide(7)"}
+             (path.name.split(".")[:2] for path in (ROOT / "docs").glob("*.scd"))} | {"rotad.conf(5)", "rota-guide(7)",
+                                                                                           "rota-redis(7)"}
     assert len(known) > 5
     named = {(path.name, f"{name}({number})") for path in [*pages.pages(), ROOT / "systemd" / "rota.catalog"]
              for name, number in re.findall(r"\b(rota[a-z.-]*)\*?\((\d)\)", path.read_text())}

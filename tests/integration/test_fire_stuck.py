@@ -29,7 +29,8 @@ def watch_for(seconds, look):
 def check_pings(notify, since):
     pings = [at for at in notify.pings() if at >= since]
     gaps = [later - earlier for earlier, later in zip(pings, pings[1:])]
-    assert len(pings) >= (time.monotonic() - since) / INTERVAL and max(gaps) < INTERVAL
+    # In ten minutes a busy machine stands still for a moment.
+    assert len(pings) >= (time.monotonic() - since) / INTERVAL and max(gaps) < 2 * INTERVAL
 
 
 def stay_stuck(fleet, device, notify, pids, seconds):

@@ -213,7 +213,7 @@ def test_supervisor_gone_30_times(behave, tmp_path):
             pids = h.pids_of(note)
             assert len(pids) == 4 and guard.worker in pids
             guard.close()
-            h.wait_until(lambda: h.all_gone(pids), 1, f"the end of {pids}")
+            h.wait_until(lambda: h.all_gone(pids), 1 * SLOWNESS, f"the end of {pids}")
             assert guard.process.wait(5) == 0
 
 
@@ -232,7 +232,7 @@ def test_frozen_guard(behave, note):
         guard.process.send_signal(signal.SIGSTOP)
         h.wait_until(lambda: h.all_gone([guard.worker]), 3, "the worker's end")
         gone = h.boot_ms()
-        assert guard.deadline - 5 <= gone < guard.deadline + 200
+        assert guard.deadline - 5 <= gone < guard.deadline + 200 * SLOWNESS
         assert guard.process.wait(2) == -signal.SIGKILL
         assert guard.deadline + 290 <= h.boot_ms() < guard.deadline + 600
 

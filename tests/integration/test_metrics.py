@@ -88,7 +88,7 @@ def test_every_name_is_in_the_manual(fleet):
     found = wait_metrics(device, lambda found: value(found, "rota_job_renewals_total", job_name="job") >= 2, "it is renewed")
     found |= openmetrics.read(text_of(device, "--fleet"))
     shown = {name for line in PAGE.splitlines() if line.startswith("*rota_") for name in re.findall(r"\*(rota_\w+)\*", line)}
-    assert set(found) == shown
+    assert set(found) == shown - {"rota_redis_servers", "rota_redis_servers_up"}  # a quorum's: test_status_topology.py
     assert 0 < value(found, "rota_job_renewal_margin_seconds", job_name="job") <= 1.45
     assert value(found, "rota_job_renewal_margin_seconds", job_name="idle") is None
     left = value(found, "rota_job_lease_end_timestamp_seconds", job_name="job") - value(found, "rota_metrics_timestamp_seconds")
@@ -254,7 +254,7 @@ def test_file_is_written_again_after_a_minute_and_not_without_a_change(fleet):
     device = fleet.device(jobs, metrics_file=path, **LOCAL).start()
     inode, first = wait_file(path)
     inode, second = wait_for(lambda: path.stat().st_ino != inode and wait_file(path, inode), 90, "it is written again")
-    assert 60 <= value(second, "rota_metrics_timestamp_seconds") - value(first, "rota_metrics_timestamp_seconds") < 80
+    assert 59.9 <= value(second, "rota_metrics_timestamp_seconds") - value(first, "rota_metrics_timestamp_seconds") < 80
     assert value(second, "rota_job_runs_total", job_name="job", outcome="succeeded") >= 3
     device.write(idle(fleet, "job"), metrics_file=path)
     device.signal(signal.SIGHUP)

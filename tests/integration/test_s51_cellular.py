@@ -55,8 +55,8 @@ def test_s51_nothing_lost_and_nothing_twice(link, fleet, turns):
 
     runs = collections.Counter((entry.job, entry.turn) for entry in ended)
     assert {turn: count for turn, count in runs.items() if count > 1} == {}
-    # `unstarted` is a turn whose grant came when the next one was due already.
-    assert set(outcomes) <= {"succeeded", "unstarted"} and outcomes["succeeded"] >= turns - 5
+    # `unstarted` is a turn whose grant came when the next one was due already; `overrun` is a busy machine's.
+    assert set(outcomes) <= {"succeeded", "unstarted", "overrun"} and outcomes["succeeded"] >= turns - 5
     assert all(entry.attempt == 1 for entry in ended)
     # None of the long ones can end well without a renewal.
     assert proxy.count("renew") >= len([entry for entry in ended if entry.job in LONG_JOBS]) > 0

@@ -2,7 +2,7 @@
 """S52: one of six jobs has a mistake, and power is cut after the reload that was refused for it."""
 import signal
 
-from fleet import SHORT
+from fleet import SHORT, wait_for
 from notify import NotifySocket
 
 JOBS = 6
@@ -29,6 +29,8 @@ def test_s52_the_other_five_run(fleet):
     fleet.wait_entry("begin", "job4", count=len(fleet.entries("begin", "job4")) + 1)
 
     device.kill()
+    # What has just been started may yet note its begin.
+    wait_for(lambda: not fleet.left(), 10, "its guards have ended all")
     runs = {job: len(fleet.entries("begin", job)) for job in jobs}
     with NotifySocket(fleet.folder / "notify") as notify:
         device.start(NOTIFY_SOCKET=notify.path)

@@ -194,7 +194,10 @@ def copies(pid, secrets, regions="rw"):
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for first, last in re.findall(rf"^(\w+)-(\w+) {regions}", maps.read(), re.M):
             memory.seek(int(first, 16))
-            data = memory.read(int(last, 16) - int(first, 16))
+            try:
+                data = memory.read(int(last, 16) - int(first, 16))
+            except OSError:  # given back meanwhile: malloc_trim()
+                return copies(pid, secrets, regions)
             found = [count + data.count(secret[16:].encode()) for count, secret in zip(found, secrets)]
     return found
 

@@ -148,7 +148,9 @@ def one_round(hydra, way, cause, folder):
             due = stop(guard, cause)
             if cause != "orphaned":
                 ended = early or guard.next(h.ENDED, 20)
-                assert (ended["clean"], ended["how"], ended["code"]) == (1, h.SIGNALLED, signal.SIGKILL), ended
+                assert (ended["clean"], ended["how"]) == (1, h.SIGNALLED), ended
+                # On a busy machine it may be asked before it has learned to ignore that.
+                assert ended["code"] in (signal.SIGKILL, signal.SIGTERM), ended
             else:
                 guard.process.wait(20)
             # At this instant nobody is left: the guard has waited for the last one of them.

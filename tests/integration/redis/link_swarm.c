@@ -7,7 +7,7 @@
  * A line of JSON for each that gets a first answer over a new connection, or loses it; end of file
  * ends it. */
 #include "redis/link.h"
-#include "redis/store.h"
+#include "redis/node.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -106,7 +106,7 @@ static int add_member(struct member *m, const struct redis_settings *settings)
     int r;
 
     m->call = (struct store_call){ .compose = on_compose, .answer = on_answer };
-    r = redis_store_new(settings, &env, &m->store);
+    r = redis_node_new(settings, &env, &m->store);
     if (r >= 0)
         r = sd_event_add_time(swarm.event, &m->timer, CLOCK_BOOTTIME, 0, 1000, on_timer, m);
     if (r < 0)

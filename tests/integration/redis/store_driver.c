@@ -2,19 +2,25 @@
  * store_driver: the store on Redis under a test's hand. Requests come as lines on standard input,
  * what the store does goes out as lines of JSON. store_harness.py is its user.
  *
- *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=HOST PORT, more than once;
+ *   store_driver KEY=VALUE...      endpoint=unix:/PATH or endpoint=HOST PORT, more than once; or
+ * sentinel=HOST PORT, more than once, master=NAME sentinel_password= sentinel_username=; or
+ * quorum=1, and each endpoint is one of its servers; or cluster=1, and each is one of its nodes;
  * password= username= database= connect= command= min= max= keepalive= idle= (ms) tls=MODULE ca=
  * cert= key= server_name= earliest= (s), which all endpoints have then   submit ID VERB
  * KEY=VALUE... KEY: token turn next ttl attempts fence first attempt outcome covers detail clean
- * schedule fingerprint version scope (device) seats stop lock_key device boot; hello: weight
- * digest names (a comma between two); config_put: digest text, config_get: digest; pause: text for;
+ * schedule fingerprint version scope (device) seats stop lock_key device boot; hello: weight digest
+ * names (a comma between two); config_put: digest text, config_get: digest; pause: text for;
  * resume: catch_up; urgent=1; again=N: submits itself N times in answer(); cancels=ID: cancels that
- * in answer(); unwanted=1: compose() says no cancel ID, pending, sound MS, expect NEXT
- * WATCH: ms from now, or "never", or "now" for a token that is out   end of file ends it */
+ * in answer(); unwanted=1: compose() says no cancel ID, pending, sound MS, expect NEXT WATCH: ms
+ * from now, or "never", or "now" for a token that is out end of file ends it */
 #include "base/text.h"
 #include "base/units.h"
+#include "core/slot.h"
+#include "redis/cluster.h"
 #include "redis/link.h"
-#include "redis/store.h"
+#include "redis/node.h"
+#include "redis/quorum.h"
+#include "redis/sentinel.h"
 #include "store_driver_print.h"
 #include "tls/tls.h"
 #include <stdio.h>
@@ -26,7 +32,8 @@
 
 #define CALLS_MAX 64
 #define WORDS_MAX 32
-#define ENDPOINTS_MAX 4
+#define ENDPOINTS_MAX 7
+#define SENTINELS_MAX 16
 #define LINE_SIZE 4096
 #define VALUE_SIZE 600
 
@@ -128,18 +135,18 @@ static bool on_compose(struct store_call *call, struct boot now, struct store_re
     return true;
 }
 
+static const char *const link_states[] = {
+    [REDIS_LINK_IDLE] = "idle",
+    [REDIS_LINK_CONNECTING] = "connecting",
+    [REDIS_LINK_UP] = "up",
+    [REDIS_LINK_WAITING] = "waiting",
+};
+
 static void on_link(void *context, const struct redis_link_change *change)
 {
-    static const char *const names[] = {
-        [REDIS_LINK_IDLE] = "idle",
-        [REDIS_LINK_CONNECTING] = "connecting",
-        [REDIS_LINK_UP] = "up",
-        [REDIS_LINK_WAITING] = "waiting",
-    };
-
     (void)context;
     begin("link");
-    store_driver_text("state", names[change->state]);
+    store_driver_text("state", link_states[change->state]);
     store_driver_text("endpoint", change->endpoint);
     store_driver_text("fault", fault_name(change->fault));
     store_driver_text("reason", change->reason ? change->reason : "");
@@ -151,6 +158,18 @@ static void on_link(void *context, const struct redis_link_change *change)
         store_driver_number("expires", change->tls->expires_s);
     }
     store_driver_number("at", redis_link_now().ms);
+    end();
+}
+
+static void on_server(void *context, size_t server, const struct redis_link_change *change,
+                      size_t serving)
+{
+    (void)context;
+    begin("server");
+    store_driver_number("number", (int64_t)server);
+    store_driver_text("state", link_states[change->state]);
+    store_driver_text("reason", change->reason ? change->reason : "");
+    store_driver_number("serving", (int64_t)serving);
     end();
 }
 
@@ -325,6 +344,11 @@ static void run_submit(char *const *words, size_t count)
         set_value(d, words[i], value + 1);
     }
     finish_request(d);
+    d->call.slot = d->request.verb == STORE_ACQUIRE || d->request.verb == STORE_RENEW ||
+                           d->request.verb == STORE_FINISH || d->request.verb == STORE_PAUSE ||
+                           d->request.verb == STORE_RESUME
+                       ? slot_of_job(&d->job)
+                       : slot_of_key(SLOT_FLEET_TAG);
     submit(d);
 }
 
@@ -339,7 +363,9 @@ static struct boot instant_of(const char *word)
 
 static void expect(const char *next, const char *watch)
 {
-    struct store_need need = { .next = instant_of(next), .watch = instant_of(watch) };
+    struct store_need need = { .next = instant_of(next),
+                               .watch = instant_of(watch),
+                               .watch_slot = slot_of_job(&fresh.job) };
 
     driver.inside = true;
     redis_store_expect(driver.store, &need);
@@ -436,8 +462,29 @@ static bool set_tls(struct redis_tls *tls, const char *option, const char *value
     return true;
 }
 
+static struct redis_settings servers[ENDPOINTS_MAX];
+
+static bool set_sentinel(struct redis_settings *settings, struct redis_endpoint *sentinels,
+                         const char *option, char *value)
+{
+    if (strcmp(option, "sentinel") == 0)
+        sentinels[settings->sentinel_count++] = endpoint_of(value);
+    else if (strcmp(option, "master") == 0)
+        settings->master = value;
+    else if (strcmp(option, "sentinel_username") == 0)
+        settings->sentinel_username = value;
+    else if (strcmp(option, "sentinel_password") == 0)
+        settings->sentinel_password = value;
+    else
+        return false;
+    settings->finder = &redis_sentinel_finder;
+    settings->endpoints = sentinels; /* see redis/finder.h */
+    settings->endpoint_count = 1;
+    return true;
+}
+
 static void set_option(struct redis_settings *settings, struct redis_endpoint *endpoints,
-                       char *option)
+                       struct redis_endpoint *sentinels, char *option)
 {
     char *value = strchr(option, '=');
 
@@ -464,15 +511,40 @@ static void set_option(struct redis_settings *settings, struct redis_endpoint *e
         settings->keepalive_ms = atoll(value);
     else if (strcmp(option, "idle") == 0)
         settings->idle_timeout_ms = atoll(value);
-    else if (!set_tls(&settings->tls, option, value))
+    else if (strcmp(option, "quorum") == 0)
+        settings->servers = servers;
+    else if (strcmp(option, "cluster") == 0)
+        settings->cluster = true;
+    else if (!set_tls(&settings->tls, option, value) &&
+             !set_sentinel(settings, sentinels, option, value))
         abort();
+}
+
+static int open_store(struct redis_settings *settings, const struct redis_store_env *env)
+{
+    const struct redis_quorum_people people = { .changed = on_server };
+
+    if (settings->cluster)
+        return redis_cluster_new(settings, env, NULL, &driver.store);
+    if (!settings->servers)
+        return redis_node_new(settings, env, &driver.store);
+    settings->servers = NULL;
+    for (size_t i = 0; i < settings->endpoint_count; i++) {
+        servers[i] = *settings;
+        servers[i].endpoints = &settings->endpoints[i];
+        servers[i].endpoint_count = 1;
+    }
+    settings->servers = servers;
+    settings->server_count = settings->endpoint_count;
+    return redis_quorum_new(settings, env, &people, &driver.store);
 }
 
 int main(int argc, char **argv)
 {
-    struct redis_endpoint endpoints[ENDPOINTS_MAX];
+    struct redis_endpoint endpoints[ENDPOINTS_MAX], sentinels[SENTINELS_MAX];
     struct redis_settings settings = {
         .endpoints = endpoints,
+        .sentinels = sentinels,
         .prefix = "test:",
         .client_name = "driver",
         .connect_timeout_ms = 5000,
@@ -484,14 +556,16 @@ int main(int argc, char **argv)
     int r;
 
     for (int i = 1; i < argc; i++)
-        set_option(&settings, endpoints, argv[i]);
+        set_option(&settings, endpoints, sentinels, argv[i]);
     for (size_t i = 0; i < settings.endpoint_count; i++)
         endpoints[i].tls = settings.tls.module != NULL;
+    for (size_t i = 0; i < settings.sentinel_count; i++)
+        sentinels[i].tls = settings.tls.module != NULL;
     r = sd_event_new(&driver.event);
     if (r < 0)
         return EXIT_FAILURE;
     env.event = driver.event;
-    r = redis_store_new(&settings, &env, &driver.store);
+    r = open_store(&settings, &env);
     if (r >= 0)
         r = sd_event_add_io(driver.event, NULL, STDIN_FILENO, EPOLLIN, on_input, NULL);
     if (r >= 0)

@@ -32,6 +32,7 @@ static void print_acquire(const struct store_reply *reply)
         [ACQUIRE_EARLY] = "early",         [ACQUIRE_OVER] = "over",
         [ACQUIRE_FULL] = "full",           [ACQUIRE_MISMATCH] = "mismatch",
         [ACQUIRE_OUTDATED] = "outdated",   [ACQUIRE_NEWER] = "newer",
+        [ACQUIRE_SPLIT] = "split",
     };
 
     store_driver_text("answer", names[reply->acquire.answer]);

@@ -55,7 +55,7 @@ static const struct kind {
                                       F(PRINT) | F(MOST) },
     [STEP_RENEW] = { "renew", RUN | F(TTL) | F(ATTEMPT) | F(LEASE) | F(MOST) },
     [STEP_FINISH] = { "finish", RUN | JOB | F(ATTEMPT) | F(OUTCOME) | F(COVERS) | F(DELAY) |
-                                    F(CLEAN) | F(DETAIL) },
+                                    F(CLEAN) | F(DETAIL) | F(LEASE) },
     [STEP_HELLO] = { "hello", F(DEVICE) | F(BOOT) | F(WEIGHT) | F(DIGEST) | F(JOBS) | F(KEEP) },
     [STEP_INDEX] = { "index", F(JOB) | F(TURN) | F(KEEP) },
     [STEP_CONFIG_GET] = { "config_get", F(DIGEST) },
