@@ -22,7 +22,7 @@ ROOTS = {
     "trixie-boot": BOOT + ("libhiredis1.1.0", "libconfig11", "libssl3t64"),
     "bookworm-build": BUILD,
     "trixie-build": BUILD,
-    # The suite itself, with the servers that this release has.
+    # The suite itself, with the servers that this release has, which makers.py uses.
     "trixie-suite": BUILD + ("g++", "python3", "python3-pytest", "python3-pytest-xdist", "python3-redis", "libcmocka-dev",
                              "openssl", "tzdata", "redis-server", "valkey-server", "procps", "systemd",
                              "iproute2", "nftables"),

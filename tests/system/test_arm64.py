@@ -69,4 +69,4 @@ def test_units_pass_and_a_job_runs_under_the_lock(ground, tmp_path):
     machines = {path.name: machine_of(path) for path in tmp_path.rglob("*") if path.is_file() and machine_of(path)}
     assert set(machines.values()) == {EM_AARCH64}, machines
     assert {"rotad", "rota-guard", "rotactl", "librota-check.so", "librota-control.so", "librota-local.so",
-            "exec.so"} <= set(machines), machines
+            "librota-topology.so", "exec.so"} <= set(machines), machines

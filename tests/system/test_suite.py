@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Everything that ./quickstart test runs of the plain build, on Debian 13: hiredis 1.2, libconfig 1.7, systemd 257,
-redis 8 and valkey 8."""
+"""Everything that ./quickstart test runs of the plain build, on Debian 13: hiredis 1.2, libconfig 1.7, systemd 257 and
+redis 8."""
 import pytest
 
 import packages
