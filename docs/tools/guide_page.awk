@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The page rota-guide(7), for scdoc, of guide.md: what of Markdown that file has.
-#   awk -f guide_page.awk guide.md
+# A page of section 7, for scdoc, of guide.md or redis.md: what of Markdown these files have.
+#   awk -v page=rota-guide -v says='how to ...' -f guide_page.awk guide.md
 
 # Code is bold, links are their text, and what scdoc would take for its own is escaped.
 function inline(text,    out, at, code) {
@@ -47,16 +47,18 @@ function row(line,    count, cells, i) {
 }
 
 NR == 1 {
-    print "rota-guide(7) \"rota\"\n"
+    print page "(7) \"rota\"\n"
     print "; SPDX-License-Identifier: MIT\n"
     print "# NAME\n"
-    print "rota-guide - how to set rota up, and what to do when something is odd\n"
+    print page " - " says "\n"
     print "# DESCRIPTION"
     next
 }
 /^```/ { print "```"; frame = !frame; next }
 frame { print; next }
 /^<!--/ { next }
+# For who has the source.
+/^## Which test shows what$/ { exit }
 /^\|[-| :]*\|$/ { next }
 /^\|/ { row($0); next }
 { in_table = 0 }
