@@ -29,7 +29,7 @@ static const struct cluster *cluster_of_const(const struct redis_store *s)
 
 static struct cluster_node *get_named(struct cluster_node *from, const struct cluster_redirect *to)
 {
-    char text[CLUSTER_HOST_SIZE + sizeof "[]:65535"];
+    char text[REDIS_HOST_SIZE + sizeof "[]:65535"];
     struct redis_endpoint endpoint = {
         .host = to->host[0] ? to->host : from->host,
         .port = to->port,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/cluster_redirect.h"
 #include "core/slot.h"
-#include <ctype.h>
+#include "redis/host.h"
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,18 +22,6 @@ static bool read_number(const char *text, const char *end, unsigned most, unsign
     return value <= most;
 }
 
-/* What an address or a name is made of; whether there is such a host shows when it is connected to.
- */
-static bool is_host(const char *text, size_t length)
-{
-    if (length >= CLUSTER_HOST_SIZE)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr(".:-_%", text[i]))
-            return false;
-    return true;
-}
-
 /* "HOST:PORT", where an IPv6 address has no brackets. */
 static int read_place(const char *text, struct cluster_redirect *ret_redirect)
 {
@@ -46,7 +34,7 @@ static int read_place(const char *text, struct cluster_redirect *ret_redirect)
     length = (size_t)(colon - text);
     if (length == 1 && text[0] == '?')
         return -EDESTADDRREQ;
-    if (!is_host(text, length))
+    if (length > 0 && !redis_host_is_plain(text, length))
         return -EBADMSG;
     memcpy(ret_redirect->host, text, length);
     ret_redirect->host[length] = '\0';

@@ -3,16 +3,14 @@
  * "MOVED 3999 192.0.2.1:6379", "ASK 3999 2001:db8::1:6379", "MOVED 3999 :6379". Pure. */
 #ifndef ROTA_REDIS_CLUSTER_REDIRECT_H
 #define ROTA_REDIS_CLUSTER_REDIRECT_H
+#include "redis/host.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The longest name of a host, with its end. */
-#define CLUSTER_HOST_SIZE 254
-
 struct cluster_redirect {
-    bool asks;                    /* ASK: for this one command; MOVED: from now on */
-    uint16_t port;                /* never 0 */
-    char host[CLUSTER_HOST_SIZE]; /* an address or a name; "": that of the node that says so */
+    bool asks;                  /* ASK: for this one command; MOVED: from now on */
+    uint16_t port;              /* never 0 */
+    char host[REDIS_HOST_SIZE]; /* an address or a name; "": that of the node that says so */
 };
 
 /* 0; -ENOENT where the error is neither; -EDESTADDRREQ where the node does not know the other's

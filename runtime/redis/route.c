@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/route.h"
 #include "base/text.h"
-#include <arpa/inet.h>
+#include "redis/host.h"
 #include <string.h>
 
 void redis_route_init(struct redis_route *route, const struct redis_settings *settings)
@@ -19,18 +19,11 @@ const char *redis_route_text(const struct redis_route *route)
     return redis_route_server(route)->text;
 }
 
-static bool is_numeric(const char *host)
-{
-    struct in6_addr any;
-
-    return inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1;
-}
-
 bool redis_route_needs_names(const struct redis_route *route)
 {
     const struct redis_endpoint *server = redis_route_server(route);
 
-    return !server->is_unix && route->names.count == 0 && !is_numeric(server->host);
+    return !server->is_unix && route->names.count == 0 && !redis_host_is_numeric(server->host);
 }
 
 /* Where the list is begun, so that each try goes on where the last one ended. */

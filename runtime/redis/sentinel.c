@@ -2,8 +2,8 @@
 #include "redis/sentinel.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "redis/host.h"
 #include "redis/sentinel_internal.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,20 +43,12 @@ static void on_names(struct redis_lookup *lookup, const struct redis_names *name
     f->env.found(f->env.context, names, names ? NULL : &fault);
 }
 
-static bool is_numeric(const char *host)
-{
-    struct in6_addr any;
-
-    return strlen(host) < REDIS_ADDRESS_SIZE &&
-           (inet_pton(AF_INET, host, &any) == 1 || inet_pton(AF_INET6, host, &any) == 1);
-}
-
 static void answer_link(struct sentinel_finder *f)
 {
     struct redis_names names = { .count = 1 };
     int r;
 
-    if (is_numeric(f->host)) {
+    if (strlen(f->host) < REDIS_ADDRESS_SIZE && redis_host_is_numeric(f->host)) {
         f->finding = false;
         text_copy(names.address[0], sizeof names.address[0], f->host);
         f->env.found(f->env.context, &names, NULL);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "redis/sentinel_answer.h"
 #include "base/text.h"
-#include <ctype.h>
 #include <errno.h>
 #include <hiredis/hiredis.h>
 #include <stdlib.h>
@@ -13,13 +12,7 @@
 /* Of host names and addresses, and nothing that could be an option, or begin a line. */
 static bool is_host(const redisReply *text)
 {
-    if (text->type != REDIS_REPLY_STRING || text->len == 0 || text->len >= SENTINEL_HOST_SIZE ||
-        (!isalnum((unsigned char)text->str[0]) && text->str[0] != ':'))
-        return false;
-    for (const char *c = text->str; c < text->str + text->len; c++)
-        if (!isalnum((unsigned char)*c) && !strchr(".:-_%", *c))
-            return false;
-    return strlen(text->str) == (size_t)text->len;
+    return text->type == REDIS_REPLY_STRING && redis_host_is_plain(text->str, (size_t)text->len);
 }
 
 /* 0: none. */

@@ -4,21 +4,20 @@
 #ifndef ROTA_REDIS_SENTINEL_ANSWER_H
 #define ROTA_REDIS_SENTINEL_ANSWER_H
 #include "redis/fault.h"
+#include "redis/host.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 struct redisReply; /* hiredis */
 
-/* A host name is at most 253 long. */
-#define SENTINEL_HOST_SIZE 254
 /* "[host]:port", with its end. */
-#define SENTINEL_TEXT_SIZE (SENTINEL_HOST_SIZE + 8)
+#define SENTINEL_TEXT_SIZE (REDIS_HOST_SIZE + 8)
 /* A master's name, fit for a line. */
 #define SENTINEL_NAME_SHOWN_SIZE 65
 
 /* Where a master is. */
 struct sentinel_address {
-    char host[SENTINEL_HOST_SIZE]; /* numeric, or a name; begins with a letter, digit or colon */
+    char host[REDIS_HOST_SIZE]; /* numeric, or a name; begins with a letter, digit or colon */
     uint16_t port;
 };
 

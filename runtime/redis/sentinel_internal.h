@@ -32,7 +32,7 @@ struct sentinel_finder {
     struct redis_alarm alarm;
     sd_event_source *sweep;          /* enabled: there is something closed */
     struct sentinel_address address; /* found last; host "": none */
-    char host[SENTINEL_HOST_SIZE];   /* what base.server points to */
+    char host[REDIS_HOST_SIZE];      /* what base.server points to */
     char text[SENTINEL_TEXT_SIZE];
 };
 

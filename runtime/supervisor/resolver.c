@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/resolver.h"
+#include "redis/host.h"
 #include "supervisor/process.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -110,13 +111,6 @@ int resolver_ask(struct resolver *r, const char *host, uint16_t port, struct red
     return 0;
 }
 
-static bool is_address(const char *text)
-{
-    struct in6_addr any;
-
-    return inet_pton(AF_INET, text, &any) == 1 || inet_pton(AF_INET6, text, &any) == 1;
-}
-
 /* True and *names only where every line, and the last one's end, is as the child writes it. */
 static bool parse(char *answer, size_t size, struct redis_names *names)
 {
@@ -130,7 +124,7 @@ static bool parse(char *answer, size_t size, struct redis_names *names)
             newline - line >= (ptrdiff_t)sizeof names->address[0])
             return false;
         *newline = '\0';
-        if (line + strlen(line) != newline || !is_address(line))
+        if (line + strlen(line) != newline || !redis_host_is_numeric(line))
             return false;
         memcpy(names->address[names->count++], line, (size_t)(newline - line) + 1);
         line = newline + 1;

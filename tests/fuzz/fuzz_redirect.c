@@ -8,7 +8,7 @@
 
 static void check_again(const struct cluster_redirect *to)
 {
-    char text[CLUSTER_HOST_SIZE + 32];
+    char text[REDIS_HOST_SIZE + 32];
     struct cluster_redirect back;
 
     snprintf(text, sizeof(text), "%s 7 %s:%u", to->asks ? "ASK" : "MOVED", to->host, to->port);

@@ -110,13 +110,13 @@ static void test_rubbish(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rubbish / sizeof rubbish[0]; i++)
         assert_refused(rubbish[i], -EBADMSG);
-    snprintf(endless, sizeof endless, "MOVED 1 %0*d:1", CLUSTER_HOST_SIZE, 0);
+    snprintf(endless, sizeof endless, "MOVED 1 %0*d:1", REDIS_HOST_SIZE, 0);
     assert_refused(endless, -EBADMSG);
 }
 
 static void test_the_longest_name(void **state)
 {
-    char error[CLUSTER_HOST_SIZE + 20], name[CLUSTER_HOST_SIZE];
+    char error[REDIS_HOST_SIZE + 20], name[REDIS_HOST_SIZE];
 
     (void)state;
     memset(name, 'a', sizeof name - 1);
