@@ -372,11 +372,6 @@ int redis_node_new(const struct redis_settings *settings, const struct redis_sto
     return 0;
 }
 
-bool redis_node_is_up(const struct redis_store *s)
-{
-    return redis_link_is_up(node_of_const(s)->link);
-}
-
 void redis_node_keep(struct redis_store *s, bool keeps)
 {
     struct redis_node *node = redis_node_of(s);

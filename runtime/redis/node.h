@@ -28,8 +28,6 @@ struct redis_parcel {
     struct redis_codec_command command;
 };
 
-/* Whether a connection is there that has served. */
-bool redis_node_is_up(const struct redis_store *s);
 /* From now on it wants a connection, and keeps it, also while nothing is queued; or no more. */
 void redis_node_keep(struct redis_store *s, bool keeps);
 /* Sends what is queued at once, as far as the connection takes it. Answers come later. */
