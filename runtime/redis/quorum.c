@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
-#include "base/units.h"
 #include "core/slot.h"
 #include "redis/quorum_internal.h"
 #include <errno.h>
@@ -12,8 +11,6 @@
  * took, within these. */
 #define PATIENCE_MIN_MS 10
 #define PATIENCE_MAX_MS 250
-/* So long after its newest refusal any answer will do. */
-#define REFUSED_MS HOUR_MS
 
 static struct quorum_store *quorum_of(struct redis_store *s)
 {
@@ -57,8 +54,7 @@ static size_t count_serving(const struct quorum_store *q)
     return count;
 }
 
-/* Those that were never reached yet are not counted out: nobody knows. */
-static size_t count_left(const struct quorum_store *q)
+size_t quorum_count_left(const struct quorum_store *q)
 {
     size_t count = 0;
 
@@ -247,15 +243,6 @@ static bool is_only_closed(const struct quorum_server *server,
            server->state == REDIS_LINK_UP && server->out == 0;
 }
 
-static void note_refusal(struct quorum_server *server, enum store_verb verb, uint16_t slot,
-                         enum fault fault)
-{
-    server->refused_verb = verb;
-    server->refused_slot = slot;
-    server->refused_fault = fault;
-    server->refused_at = redis_link_now();
-}
-
 static void take_state(struct quorum_server *server, const struct redis_link_change *change,
                        bool closed)
 {
@@ -274,7 +261,7 @@ static void take_state(struct quorum_server *server, const struct redis_link_cha
         server->served = false;
         /* A replica lets in whoever may log in: that it serves shows in what it is asked. */
         server->refuses = change->fault == FAULT_REPLICA;
-        note_refusal(server, STORE_ACQUIRE, SLOT_COUNT, change->fault);
+        quorum_refusal_note(server, STORE_ACQUIRE, SLOT_COUNT, change->fault);
     }
 }
 
@@ -289,61 +276,9 @@ static void on_change(void *context, const struct redis_link_change *change)
     /* That it serves again shows in what it is asked. */
     unproven = change->state == REDIS_LINK_UP && server->refuses;
     if (q->people.changed && !closed && !unproven)
-        q->people.changed(q->people.context, number, change, count_left(q));
+        q->people.changed(q->people.context, number, change, quorum_count_left(q));
     tell(q, change);
     quorum_kick(q);
-}
-
-/* Where the connection is at fault, or it is a replica, the connection's own change tells of that.
- */
-static bool is_refusal(const struct store_reply *reply)
-{
-    return reply->status == STORE_ERROR && reply->fault != FAULT_LINK &&
-           reply->fault != FAULT_REPLICA && reply->fault != FAULT_OURS;
-}
-
-/* Whether it does what it has refused. A full server takes renewals and ends all the while, and a
- * replica tells what grants nothing. Who never wins a turn sees no grant: what was not refused for
- * so long is over. */
-static bool does_again(const struct quorum_server *server, const struct store_call *call,
-                       enum store_verb verb, const struct store_reply *reply)
-{
-    int64_t since_ms = boot_between(server->refused_at, redis_link_now());
-
-    if (server->refused_fault == FAULT_BUSY || since_ms >= REFUSED_MS)
-        return verb == STORE_ACQUIRE || verb == STORE_RENEW;
-    if (!fault_is_shared(server->refused_fault) && call->slot != server->refused_slot)
-        return false;
-    if (verb == STORE_ACQUIRE)
-        return reply->acquire.answer == ACQUIRE_GRANTED;
-    if (server->refused_fault == FAULT_REPLICA)
-        return verb == STORE_RENEW && reply->renew.answer != RENEW_LOST;
-    return verb == server->refused_verb;
-}
-
-/* A majority goes on without it, and its owner is not told: so people are. What it still does, such
- * as telling the time, or another job's requests where one job's key is at fault, does not end it.
- */
-void quorum_heard(struct quorum_server *server, const struct store_call *call, enum store_verb verb,
-                  const struct store_reply *reply)
-{
-    struct quorum_store *q = server->q;
-    bool refuses = is_refusal(reply);
-    bool ends = reply->status == STORE_ANSWERED && does_again(server, call, verb, reply);
-    struct redis_store_facts facts;
-
-    if (refuses)
-        note_refusal(server, verb, call->slot, reply->fault);
-    if (refuses == server->refuses || (!refuses && !ends))
-        return;
-    server->refuses = refuses;
-    redis_store_facts(server->node, &facts);
-    if (q->people.refused)
-        q->people.refused(q->people.context, (size_t)(server - q->servers),
-                          &(struct redis_refusal){ .endpoint = facts.endpoint,
-                                                   .reason = refuses ? reply->error : NULL,
-                                                   .fault = reply->fault },
-                          count_left(q));
 }
 
 /* --- what the servers' nodes ask of their surroundings --- */

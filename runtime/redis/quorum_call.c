@@ -324,7 +324,7 @@ static void on_answer(struct store_call *call, const struct store_reply *reply)
     c->out--;
     quorum_kick(c->q);
     if (!child->gives_back && !c->question && !c->raw)
-        quorum_heard(server_of(child), call, c->round.verb, reply);
+        quorum_refusal_heard(server_of(child), call, c->round.verb, reply);
     if (!child->gives_back)
         take(c, number_of(child), reply);
     else if (reply->status == STORE_NO_ANSWER)

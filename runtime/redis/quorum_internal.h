@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * redis/quorum_internal.h: what the files of the quorum share: quorum.c (the servers, and when a
- * call may be sent), quorum_call.c (a call on its way), quorum_raw.c (people's commands). */
+ * call may be sent), quorum_call.c (a call on its way), quorum_refusal.c (a server that refuses),
+ * quorum_raw.c (people's commands). */
 #ifndef ROTA_REDIS_QUORUM_INTERNAL_H
 #define ROTA_REDIS_QUORUM_INTERNAL_H
 #include "core/call_queue.h"
@@ -61,12 +62,21 @@ struct quorum_store {
 
 /* Whether a command may be sent there now. */
 bool quorum_can_ask(const struct quorum_server *server);
-/* What it says to one request of its own, not of people: whether it is of use. The call has the
- * slot of the request's keys. */
-void quorum_heard(struct quorum_server *server, const struct store_call *call, enum store_verb verb,
-                  const struct store_reply *reply);
 /* From the event loop, soon: what is queued may go, or what is kept need not be any more. */
 void quorum_kick(struct quorum_store *q);
+/* Servers that are not known to be away, nor to refuse; those that were never reached yet are among
+ * them: nobody knows. */
+size_t quorum_count_left(const struct quorum_store *q);
+
+/* --- quorum_refusal.c --- */
+
+/* It refuses that; `slot` is SLOT_COUNT where it was no command. */
+void quorum_refusal_note(struct quorum_server *server, enum store_verb verb, uint16_t slot,
+                         enum fault fault);
+/* What it says to one request of its own, not of people: whether it is of use. The call has the
+ * slot of the request's keys. */
+void quorum_refusal_heard(struct quorum_server *server, const struct store_call *call,
+                          enum store_verb verb, const struct store_reply *reply);
 
 /* --- quorum_call.c --- */
 
