@@ -304,7 +304,8 @@ def test_how_long_a_move_delays_a_job(cluster, fleet):
     fleet.wait_entry("end", name, 20, count=2)
     move = cluster.moving(slot_of(name), cluster.nodes[1]).begin()
     device.wait_line("moving the job's keys")
-    time.sleep(3)  # this is how long it moves
+    refused = cluster.errors()["TRYAGAIN"]
+    wait_for(lambda: cluster.errors()["TRYAGAIN"] > refused + 1, 20, "it is asked for in vain, again and again")
     before = len(fleet.runs(name))
     move.take()
     move.end()
