@@ -26,7 +26,9 @@ SLOTS = 16384
 # Of the first node, and from a port to its bus; nobody is given these for a connection of his own.
 PORT, BUS = 7001, 10_000
 FORMED_SECONDS = 30
+# Of the same errors, the first words in the text of redis-py 4, and the classes of 6, which takes these words off.
 MOVING = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
+MOVING_CLASSES = (redis.exceptions.AskError, redis.exceptions.TryAgainError, redis.exceptions.ClusterDownError)
 
 Place = collections.namedtuple("Place", "id port is_master master slots failing")
 
@@ -134,7 +136,10 @@ class Node:
         """What it has answered with errors: {first word: how often}."""
         with self.client() as client:
             stats = client.info("errorstats")
-        return {word.removeprefix("errorstat_"): int(each.removeprefix("count=")) for word, each in stats.items()}
+        # redis-py 4 leaves "count=5" as it is, 6 makes {"count": 5} of it.
+        counts = {word: each["count"] if isinstance(each, dict) else each.removeprefix("count=")
+                  for word, each in stats.items()}
+        return {word.removeprefix("errorstat_"): int(count) for word, count in counts.items()}
 
     def is_master(self):
         with self.client() as client:
@@ -169,8 +174,10 @@ class KeyedClient:
                 try:
                     with self.cluster.owner(slot_of(key)).client() as client:
                         return [getattr(client, name)(key, *words, **options)]
-                except (redis.ConnectionError, redis.ResponseError) as error:
-                    if not isinstance(error, redis.ConnectionError) and str(error).split()[0] not in MOVING:
+                except (redis.ConnectionError, *MOVING_CLASSES):
+                    return None
+                except redis.ResponseError as error:
+                    if str(error).split()[0] not in MOVING:
                         raise
                     return None
             return wait_for(done, FORMED_SECONDS, f"{name} {key}")[0]

@@ -53,13 +53,19 @@ def own_host():
         return host
 
 
+def bound(host):
+    """Where a server of that name listens: at all of its addresses, for servers and sentinels that are told a name try
+    the first of them alone, and for localhost that is ::1 on some machines. "-": others have it in /etc/hosts only."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return [f"-{address}" if ":" in address else address for address in dict.fromkeys(each[4][0] for each in found)]
+
+
 class Server(RedisServer):
     """A redis-server of the group: by TCP, too, with users who may replicate."""
 
     def __init__(self, group, port, master_port=None):
-        bind = socket.gethostbyname(group.host)
-        super().__init__("--bind", bind, "--protected-mode", "no", "--masteruser", TESTS_USER, "--masterauth", "any",
-                         "--replica-announce-ip", group.host, "--repl-diskless-sync", "yes",
+        super().__init__("--bind", *bound(group.host), "--protected-mode", "no", "--masteruser", TESTS_USER,
+                         "--masterauth", "any", "--replica-announce-ip", group.host, "--repl-diskless-sync", "yes",
                          "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1", *group.server_options)
         self.group, self.port, self.master_port = group, port, master_port
         if group.tls:
@@ -118,7 +124,7 @@ class Sentinel:
         name = self.group.quoted_name()
         named = self.group.host == "localhost"
         lines = [
-            f"bind {socket.gethostbyname(self.group.host)}", f"dir {self.folder}", "protected-mode no",
+            f"bind {' '.join(bound(self.group.host))}", f"dir {self.folder}", "protected-mode no",
             f"port {0 if self.group.tls else self.port}",
             f"sentinel resolve-hostnames {'yes' if named else 'no'}",
             f"sentinel announce-hostnames {'yes' if named else 'no'}",

@@ -48,7 +48,7 @@ def test_only_noeviction_keeps_locks_where_memory_is_short(redis_server, policy)
             try:
                 client.set(f"shop:{number}", "x" * 50_000, px=3_600_000)
             except redis.ResponseError as error:
-                assert "OOM" in str(error)
+                assert "'maxmemory'" in str(error)  # redis-py 6 takes "OOM" off
                 refused += 1
         assert (client.get(LOCK), refused > 0) == (("gate-1:0", True) if policy == "noeviction" else (None, False))
         assert client.info("stats")["evicted_keys"] > 0 or policy == "noeviction"
