@@ -333,9 +333,11 @@ void job_ended(struct job *j, struct boot now, const struct run_end *end)
 {
     enum outcome outcome = job_outcome(end);
     char detail[STORE_TEXT_SIZE];
-    struct report r = {
-        .kind = REPORT_ENDED, .outcome = outcome, .ran_ms = end->ran_ms, .text = detail
-    };
+    struct report r = { .kind = REPORT_ENDED,
+                        .outcome = outcome,
+                        .ran_ms = end->ran_ms,
+                        .text = detail,
+                        .asked = end->stop != RUN_NOT_STOPPED };
 
     /* One that nobody waits for must not replace one that is still to be told. */
     if (table[j->state][JOB_EVENT_END].action == ACTION_NONE) {

@@ -4,8 +4,8 @@
 /* Results of run(), as plugin.h numbers them; anything else is a failure. */
 static enum outcome of_result(int result)
 {
-    static const enum outcome outcomes[] = { OUTCOME_SUCCEEDED, OUTCOME_NOTHING, OUTCOME_FAILED,
-                                             OUTCOME_REFUSED, OUTCOME_DECLINED };
+    static const enum outcome outcomes[] = { OUTCOME_SUCCEEDED, OUTCOME_NOTHING,  OUTCOME_FAILED,
+                                             OUTCOME_REFUSED,   OUTCOME_DECLINED, OUTCOME_LOST };
 
     if (result < 0 || (size_t)result >= sizeof outcomes / sizeof outcomes[0])
         return OUTCOME_FAILED;

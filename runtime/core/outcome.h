@@ -14,7 +14,7 @@ enum outcome {
     OUTCOME_STOPPED,   /* an operator closed the turn */
     OUTCOME_CRASHED,   /* the lock is left to expire after this and the next two */
     OUTCOME_OVERRUN,   /* longer than worst_case */
-    OUTCOME_LOST,      /* the lease could not be kept */
+    OUTCOME_LOST,      /* the lease could not be kept, or the storage knows a newer one */
     OUTCOME_UNSTARTED, /* granted, never started: no attempt counted */
     OUTCOME_VANISHED,  /* ended without a word; only acquire writes it, into the history */
     OUTCOME_COUNT

@@ -59,9 +59,9 @@ struct report {
     int64_t meanwhile; /* REPORT_ENDED: turns that fell due while it ran */
     uint32_t place;    /* in the queue, from 1 */
     uint64_t version;
-    bool asked, held;
-    bool waited;    /* REPORT_TOO_LATE: for a slot */
-    bool no_answer; /* REPORT_UNANSWERED: the connection was lost before one came */
+    bool asked, held; /* asked: REPORT_ENDED: the run was, to stop */
+    bool waited;      /* REPORT_TOO_LATE: for a slot */
+    bool no_answer;   /* REPORT_UNANSWERED: the connection was lost before one came */
     int error;
 };
 #endif

@@ -2,6 +2,7 @@
 #include "guard/host.h"
 #include "base/text.h"
 #include "guard/clock.h"
+#include "guard/credential.h"
 #include "guard/life.h"
 
 #include <limits.h>
@@ -128,6 +129,16 @@ static void host_fail(const struct rota_run *run, const char *text)
     pthread_mutex_unlock(&h->fail_lock);
 }
 
+static const char *host_credential(const struct rota_run *run, const char *name)
+{
+    char why[SENTENCE_SIZE] = "";
+    const char *line = host_string(run, name) ? credential_of(name, why, sizeof(why)) : NULL;
+
+    if (why[0])
+        host_fail(run, why);
+    return line;
+}
+
 void host_init(struct host *h, const struct params *params, const struct host_port *port)
 {
     struct rota_run run = h->run;
@@ -146,6 +157,7 @@ void host_init(struct host *h, const struct params *params, const struct host_po
     run.progress = host_progress;
     run.log = host_log;
     run.fail = host_fail;
+    run.credential = host_credential;
     h->run = run;
     h->params = params;
     h->port = *port;
@@ -160,7 +172,7 @@ int host_call(struct host *h, int (*function)(const struct rota_run *), const ch
     host_fail_text(h, said);
     if (result < 0 && said[0] == 0)
         host_fail(&h->run, strerror(result == INT_MIN ? INT_MAX : -result));
-    if (result <= ROTA_DECLINED)
+    if (result <= ROTA_LOST)
         return result;
     text_format(text, sizeof(text), "%s() of plugin '%s' returned %d, which is no result", name,
                 h->params->plugin->contract.name, result);

@@ -20,8 +20,7 @@
 /* What a plugin of ABI 1 has at least: version 1.0's members up to the first that may be absent. */
 #define CONTRACT_SIZE_MIN offsetof(struct rota_plugin, check)
 #define PARAM_SIZE_MIN offsetof(struct rota_param, def)
-/* No feature bit has been given a meaning yet. */
-#define FEATURES_KNOWN UINT64_C(0)
+#define FEATURES_KNOWN (UINT64_C(0) | ROTA_NEEDS_LOST | ROTA_NEEDS_CREDENTIAL)
 #define NAME_SIZE_MAX 63
 
 static int find_trusted(const char *path, struct trust_place *ret_place, char *sentence)

@@ -126,13 +126,13 @@ static const char *say_end(const struct message_ended *m, char *buf, size_t size
 {
     static const char *const results[] = {
         [ROTA_SUCCEEDED] = "succeeded", [ROTA_NOTHING] = "nothing to do", [ROTA_FAILED] = "failed",
-        [ROTA_REFUSED] = "refused",     [ROTA_DECLINED] = "declined",
+        [ROTA_REFUSED] = "refused",     [ROTA_DECLINED] = "declined",     [ROTA_LOST] = "lost",
     };
     const char *name;
 
     switch (m->how) {
     case ENDED_RETURNED:
-        return m->result >= 0 && m->result <= ROTA_DECLINED ? results[m->result] : "failed";
+        return m->result >= 0 && m->result <= ROTA_LOST ? results[m->result] : "failed";
     case ENDED_SIGNALLED:
         name = sigabbrev_np(m->code);
         text_format(buf, size, "killed by signal %d (SIG%s)", m->code, name ? name : "?");
@@ -298,7 +298,10 @@ int try_main(const struct try_options *options)
     struct message_probe question = {
         .plugin_path = path,
         .job = "try",
-        .setup = { .user = getenv("USER"), .home = getenv("HOME"), .limits = LIMITS_NONE },
+        .setup = { .user = getenv("USER"),
+                   .home = getenv("HOME"),
+                   .limits = LIMITS_NONE,
+                   .credentials = getenv("CREDENTIALS_DIRECTORY") },
     };
     struct param_value *params;
     const char *bad;

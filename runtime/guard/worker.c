@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "guard/channel.h"
 #include "guard/clock.h"
+#include "guard/credential.h"
 #include "guard/host.h"
 
 #include <errno.h>
@@ -239,6 +240,9 @@ static int prepare(const struct worker_setup *setup, const char **ret_step)
     if (r < 0)
         return r;
     FAULT_POINT(worker_armed_its_timer);
+    /* Of rotad's user, which it is no more behind the next step. */
+    credential_read(setup->start->setup.credentials, setup->start->params,
+                    setup->start->param_count);
     r = sandbox_enter(&setup->sandbox, ret_step);
     if (r < 0)
         return r;

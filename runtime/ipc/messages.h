@@ -41,9 +41,10 @@ struct message_setup {
     const char *const *environment; /* "NAME=value", each name once, none of rota's own */
     uint32_t environment_count;
     struct limits limits;
-    bool no_network;    /* but loopback */
-    const char *cgroup; /* the folder in which each run gets a group of its own; NULL: there is
-                           none */
+    bool no_network;         /* but loopback */
+    const char *cgroup;      /* the folder in which each run gets a group of its own; NULL: there is
+                                none */
+    const char *credentials; /* systemd's folder of them, where a parameter names one; else NULL */
 };
 
 /* MESSAGE_START: everything that a run needs. */

@@ -49,6 +49,10 @@ static const struct row setup_rows[] = {
       .kind = ROW_TEXT,
       .optional = true,
       .offset = offsetof(struct message_setup, cgroup) },
+    { .tag = 72,
+      .kind = ROW_TEXT,
+      .optional = true,
+      .offset = offsetof(struct message_setup, credentials) },
     { .kind = ROW_END },
 };
 

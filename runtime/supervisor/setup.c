@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor/setup.h"
+#include "config/secret.h"
+#include <stdlib.h>
 
 /* KEYS.md's default of limits.processes. */
 #define PROCESSES_DEFAULT 64
@@ -40,6 +42,15 @@ static void put_identity(const struct worker_user *fallback, const struct job_se
     setup->apart = !job->user && setup->uid != 0;
 }
 
+/* What no parameter names is none of a guard's business. */
+static const char *credentials_for(const struct job_config *config)
+{
+    for (uint32_t i = 0; i < config->param_count; i++)
+        if (config->params[i].kind == PARAM_TEXT && secret_is_credential(config->params[i].text))
+            return getenv("CREDENTIALS_DIRECTORY");
+    return NULL;
+}
+
 struct message_setup setup_of_job(const struct setup_env *env, const struct job_config *config)
 {
     const struct job_setup *job = config->setup;
@@ -50,6 +61,7 @@ struct message_setup setup_of_job(const struct setup_env *env, const struct job_
         .limits = job->limits,
         .no_network = !job->network,
         .cgroup = env->cgroups ? env->cgroups->folder : NULL,
+        .credentials = credentials_for(config),
     };
 
     put_identity(env->user, job, &setup);

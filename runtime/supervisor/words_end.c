@@ -65,9 +65,9 @@ void words_end_ended(const struct words_context *c)
     enum outcome o = c->report->outcome;
     bool good = o == OUTCOME_SUCCEEDED || o == OUTCOME_NOTHING;
 
-    /* A lease that the store calls another's was told already, with the holder; this one ran out of
-     * time. */
-    if (o == OUTCOME_LOST && c->job->lease.state != LEASE_GONE)
+    /* A lease that the store calls another's was told already, with the holder; and where the
+     * work's own storage knows a newer one, the plugin tells of it. This one ran out of time. */
+    if (o == OUTCOME_LOST && c->report->asked && c->job->lease.state != LEASE_GONE)
         say_lost(c);
     else if (o == OUTCOME_OVERRUN)
         say_overrun(c);

@@ -20,7 +20,7 @@ START, DEADLINE, STOP, PROBE = 1, 2, 3, 4
 STARTED, OUTPUT, LOG, PROGRESS, ENDED, PROBED = 64, 65, 66, 67, 68, 69
 RETURNED, EXITED, SIGNALLED, UNLOADABLE, UNSTARTED = 1, 2, 3, 4, 5
 STOP_NONE, STOP_OVERRUN, STOP_DEADLINE, STOP_ORDERED = 0, 1, 2, 3
-SUCCEEDED, NOTHING, FAILED, REFUSED, DECLINED = 0, 1, 2, 3, 4
+SUCCEEDED, NOTHING, FAILED, REFUSED, DECLINED, LOST = 0, 1, 2, 3, 4, 5
 
 HEADER = struct.Struct("=4sHHI")
 FIELD = struct.Struct("=HHI")
@@ -46,7 +46,7 @@ TEXTS = {"plugin_path", "job", "device", "user", "home", "text", "detail", "name
          "summary", "unapplied"}
 # What START and PROBE have in common; the first two once for each element of a list.
 SETUP = ["groups", "environment", "apart", "working_dir", "memory", "cpu_time_ms", "open_files", "processes", "file_size",
-         "core", "no_network", "cgroup"]
+         "core", "no_network", "cgroup", "credentials"]
 SETUP_FIRST = 60
 
 

@@ -19,7 +19,7 @@ def note(tmp_path):
     return tmp_path / "pids"
 
 
-@pytest.mark.parametrize("result", [h.SUCCEEDED, h.NOTHING, h.FAILED, h.REFUSED, h.DECLINED])
+@pytest.mark.parametrize("result", [h.SUCCEEDED, h.NOTHING, h.FAILED, h.REFUSED, h.DECLINED, h.LOST])
 def test_result_is_told(behave, result):
     ended, guard = run(behave, {"as": "answer", "number": result})
     assert guard.frames[0]["type"] == h.STARTED

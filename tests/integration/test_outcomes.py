@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """How a run can end: each outcome in the claim, in the history and in the line that people read."""
+import shutil
 import signal
 
+import guard_harness
 from fleet import ONCE, RENEWED, SHORT, is_alive, now_ms, wait_for
 
 
@@ -125,6 +127,20 @@ def test_overrun_is_stopped_at_its_worst_case(fleet):
     assert lock_is_left(fleet)
     begin, asked = fleet.entries("begin")[0], fleet.entries("asked")[0]
     assert asked.at - begin.at >= 500
+
+
+def test_lost_where_its_storage_knows_a_newer_fence(fleet):
+    shutil.copy(guard_harness.compile_plugin(fleet.folder, guard_harness.PLUGINS / "fenced.c"), fleet.plugins)
+    fleet.make_due("report")
+    device = fleet.device({"report": {**SHORT, **ONCE, "plugin": "fenced", "attempts": 2,
+                                      "params": {"newest": 2**53 - 1}}}).start()
+    assert recorded(fleet)[0] == ("lost", "1", "a newer run was here")
+    said = device.wait_line(r"^report: lost after .*: a newer run was here, turn of .*, attempt 1 of 2$")
+    assert said.level == "warning"
+    assert fleet.claim("report")["state"] == "lost"
+    assert lock_is_left(fleet)
+    # The next try has to wait for the lock.
+    assert recorded(fleet, 2)[1][:2] == ("lost", "2")
 
 
 def test_lost_is_over_before_its_lease(fleet):

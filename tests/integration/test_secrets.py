@@ -2,10 +2,12 @@
 """The password while rotad runs: changed in Redis, in its file, or in both; from a credential; and where it is not."""
 import os
 import re
+import shutil
 import signal
 
 import pytest
 
+import guard_harness
 from fleet import ONCE, RENEWED, SANITIZED, SHORT, wait_for
 
 # Long enough that memory which was given back still has their ends.
@@ -177,6 +179,30 @@ def test_a_credential_is_rotads_alone(fleet, secret):
     (fleet.folder / "go").write_text("\n")
     fleet.wait_entry("end")
     no_secret_was_said(fleet)
+
+
+def test_a_credential_that_a_job_names_is_read_for_it(fleet, secret):
+    """By the guard, which alone is told where they are: the job's processes get the line."""
+    environment = in_unit(fleet)
+    (fleet.folder / "credentials" / "shop").write_text("for the shop\nand more\n")
+    (fleet.folder / "credentials" / "long").write_text("x" * 5000)
+    shutil.copy(guard_harness.compile_plugin(fleet.folder, guard_harness.PLUGINS / "fenced.c"), fleet.plugins)
+    job = {**SHORT, **ONCE, "plugin": "fenced"}
+    jobs = {"named": {**job, "params": {"secret": "credential:shop"}}, "text": {**job, "params": {"secret": "a credential:shop"}},
+            "missing": {**job, "params": {"secret": "credential:shoe"}},
+            "long": {**job, "params": {"secret": "credential:long"}},
+            "outside": {**job, "params": {"secret": "credential:../credentials/shop"}}}
+    for name in jobs:
+        fleet.make_due(name)
+    device = begin(fleet, "credential:redis", environment, jobs)
+    device.wait_line(r"^named\| secret=for the shop folder=\(null\)$")
+    device.wait_line("^named: succeeded")
+    device.wait_line(r"^text\| secret=none folder=\(null\)$")
+    device.wait_line("^text: refused after")
+    device.wait_line(r"^missing: refused .*: secret: systemd gave rotad no credential 'shoe' \(No such file or directory\); its "
+                     "unit needs LoadCredential=NAME:FILE")
+    device.wait_line(r"^long: refused .*: secret: systemd gave rotad no credential 'long' \(File too large\)")
+    device.wait_line(r"^outside: refused .*: secret: systemd gave rotad no credential '../credentials/shop' \(Invalid argument\)")
 
 
 def test_without_its_credential_rotad_does_not_start(fleet, secret):

@@ -91,6 +91,7 @@ static const struct message_start start = {
                     .core_bytes = 10 },
         .no_network = true,
         .cgroup = "/sys/fs/cgroup/x",
+        .credentials = "/run/credentials/x",
     },
     .output_lines = 20,
     .params = params,
@@ -133,6 +134,7 @@ static void check_setup(const struct message_setup *got)
     assert_memory_equal(&got->limits, &sent->limits, sizeof(sent->limits));
     assert_true(got->no_network);
     assert_string_equal(got->cgroup, sent->cgroup);
+    assert_string_equal(got->credentials, sent->credentials);
 }
 
 static void test_start(void **state)

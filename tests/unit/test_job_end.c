@@ -146,6 +146,25 @@ static void test_declined(void **state)
     bench_done(&b);
 }
 
+/* What its storage refuses for a newer fence is as lost as what could not be renewed: the lock,
+ * which is hardly its own, is left to expire. */
+static void test_lost_by_its_storage(void **state)
+{
+    struct job_spec spec = bench_short_spec();
+    struct bench b;
+
+    (void)state;
+    end_with(&b, &spec, 5);
+    assert_int_equal(b.fake.request.outcome, OUTCOME_LOST);
+    assert_false(outcome_frees_lock(b.fake.request.outcome));
+    bench_recorded(&b, false);
+    bench_done(&b);
+    end_with(&b, &spec, 6);
+    assert_int_equal(b.fake.request.outcome, OUTCOME_FAILED);
+    bench_recorded(&b, false);
+    bench_done(&b);
+}
+
 /* Promise 5: the lock is left to expire; an earlier question would be in vain. */
 static void test_crashed_waits_for_the_lock(void **state)
 {
@@ -367,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_detail_is_kept_until_recorded),
         cmocka_unit_test(test_second_end_changes_nothing),
         cmocka_unit_test(test_declined),
+        cmocka_unit_test(test_lost_by_its_storage),
         cmocka_unit_test(test_crashed_waits_for_the_lock),
         cmocka_unit_test(test_grant_of_an_old_question),
         cmocka_unit_test(test_spare_grant),

@@ -3,6 +3,7 @@
 #include "supervisor/setup.h"
 #include "unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct worker_user fallback;
@@ -53,6 +54,27 @@ static void test_the_default_user(void **state)
     assert_null(s.working_dir);
     assert_false(s.no_network);
     assert_null(s.cgroup);
+}
+
+/* The folder is known to those alone whose parameters name what is in it. */
+static void test_credentials(void **state)
+{
+    const char *list[] = { "credential:pg" };
+    struct param_value params[] = {
+        { .name = "a", .kind = PARAM_TEXT, .text = "credentials" },
+        { .name = "b", .kind = PARAM_LIST, .items = list, .count = 1 },
+        { .name = "c", .kind = PARAM_TEXT, .text = "credential:pg" },
+    };
+    struct job_config named = { .setup = &job, .params = params, .param_count = 2 };
+
+    (void)state;
+    setenv("CREDENTIALS_DIRECTORY", "/run/credentials/x", 1);
+    assert_null(setup_of_job(&env, &config).credentials);
+    assert_null(setup_of_job(&env, &named).credentials);
+    named.param_count = 3;
+    assert_string_equal(setup_of_job(&env, &named).credentials, "/run/credentials/x");
+    unsetenv("CREDENTIALS_DIRECTORY");
+    assert_null(setup_of_job(&env, &named).credentials);
 }
 
 static void test_a_user_of_its_own(void **state)
@@ -147,8 +169,9 @@ static void test_the_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_default_user), TEST(test_a_user_of_its_own), TEST(test_a_group_alone),
-        TEST(test_rotads_own_user),  TEST(test_processes),         TEST(test_the_rest),
+        TEST(test_the_default_user), TEST(test_credentials),     TEST(test_a_user_of_its_own),
+        TEST(test_a_group_alone),    TEST(test_rotads_own_user), TEST(test_processes),
+        TEST(test_the_rest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
