@@ -7,6 +7,7 @@ what is left of it is found, whoever started it.
 """
 import calendar
 import collections
+import contextlib
 import getpass
 import os
 import pathlib
@@ -159,6 +160,18 @@ class Device:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    def cut_power(self):
+        """Nothing of it is left, and nothing was said goodbye to."""
+        self.kill()
+
+        def gone():
+            left = marked_processes(self.folder)
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return not left
+        wait_for(gone, 10, f"nothing is left of {self.name}")
 
     def stop(self, within=10):
         """Asks it to end, and returns its exit status."""

@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 
-# What a booted machine needs, and what rota's package depends on: packages are installed there by dpkg alone.
-BOOT = ("systemd", "systemd-sysv", "dbus", "redis-server", "tzdata")
+# What a booted machine needs, and what rota's packages depend on: packages are installed there by dpkg alone.
+BOOT = ("systemd", "systemd-sysv", "dbus", "redis-server", "tzdata", "libpq5")
 # What ./quickstart package needs, as it names it (without what minbase has).
 BUILD = ("gcc", "libc6-dev", "cmake", "ninja-build", "pkgconf", "libhiredis-dev", "libconfig-dev", "libsystemd-dev",
-         "libsmartcols-dev", "libssl-dev", "dpkg-dev", "file", "redis-tools", "scdoc", "ca-certificates")
+         "libsmartcols-dev", "libssl-dev", "libpq-dev", "dpkg-dev", "file", "redis-tools", "scdoc", "ca-certificates")
 ROOTS = {
     "bookworm-boot": BOOT + ("libhiredis0.14", "libconfig9", "libssl3"),
     "trixie-boot": BOOT + ("libhiredis1.1.0", "libconfig11", "libssl3t64"),
@@ -27,13 +27,17 @@ ROOTS = {
                              "openssl", "tzdata", "redis-server", "valkey-server", "procps", "systemd",
                              "iproute2", "nftables"),
     # Of Debian 13: the qemu of 12 knows no PR_SET_CHILD_SUBREAPER, without which there is no guard.
-    "trixie-arm64": BUILD + ("python3", "qemu-user", "libc6-dev-arm64-cross", "gcc-aarch64-linux-gnu"),
+    # libpq-dev is there for one architecture at a time: see FOREIGN.
+    "trixie-arm64": tuple(name for name in BUILD if name != "libpq-dev") + (
+        "python3", "qemu-user", "libc6-dev-arm64-cross", "gcc-aarch64-linux-gnu"),
 }
 # A second step, by apt: packages of another architecture.
 FOREIGN = {
     "trixie-arm64": ("arm64", ("libhiredis-dev", "libconfig-dev", "libsystemd-dev", "libsmartcols-dev", "libssl-dev",
-                               "libcmocka-dev")),
+                               "libpq-dev", "libcmocka-dev")),
 }
+# The same for a package that would make a cluster and start a server, even while debootstrap is at work.
+SERVERS = {"trixie-suite": ("postgresql",)}
 MAKE_SECONDS = 1200
 
 
@@ -58,19 +62,29 @@ def make(release, packages, folder):
 
 
 def add_foreign(folder, architecture, packages):
-    script = (f"dpkg --add-architecture {architecture} && apt-get -qq update && apt-get -qq install -y"
-              f" --no-install-recommends {' '.join(f'{name}:{architecture}' for name in packages)} && apt-get clean")
+    install(folder, [f"{name}:{architecture}" for name in packages], f"dpkg --add-architecture {architecture}")
+
+
+def add_servers(folder, packages):
+    install(folder, packages, "mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false'"
+                              " >/etc/postgresql-common/createcluster.conf && printf '#!/bin/sh\\nexit 101\\n'"
+                              " >/usr/sbin/policy-rc.d && chmod 755 /usr/sbin/policy-rc.d")
+
+
+def install(folder, packages, first):
+    script = (f"{first} && apt-get -qq update && apt-get -qq install -y --no-install-recommends {' '.join(packages)}"
+              " && apt-get clean")
     done = subprocess.run(["chroot", str(folder), "sh", "-c", script], stdin=subprocess.DEVNULL, timeout=MAKE_SECONDS,
                           env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"the packages of {architecture} could not be installed:\n{done.stdout[-2000:]}")
+        raise RuntimeError(f"{' '.join(packages)} could not be installed:\n{done.stdout[-2000:]}")
 
 
 def root(name):
     """The folder of that root; makes it where it is not there. Whoever comes meanwhile waits."""
     release, packages = name.split("-")[0], ROOTS[name]
-    mark = hashlib.sha256(repr((packages, FOREIGN.get(name))).encode()).hexdigest()[:8]
+    mark = hashlib.sha256(repr((packages, FOREIGN.get(name), SERVERS.get(name))).encode()).hexdigest()[:8]
     folder = cache() / f"{name}-{mark}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(cache() / f"{name}.lock", "w") as lock:
@@ -81,6 +95,8 @@ def root(name):
             make(release, packages, partial)
             if name in FOREIGN:
                 add_foreign(partial, *FOREIGN[name])
+            if name in SERVERS:
+                add_servers(partial, SERVERS[name])
             partial.rename(folder)
     return folder
 

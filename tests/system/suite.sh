@@ -8,6 +8,8 @@ chmod -R go-w .
 # As on a device, somebody is in a group besides their own.
 useradd --no-create-home --groups dialout tester
 mkdir -p build
+may_install=no
+fetch_postgresql
 build ci || exit 1
 # The simulator and what things cost are the same on each release.
 run_ctest ci units -LE 'sim|bench'
