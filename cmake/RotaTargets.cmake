@@ -28,11 +28,15 @@ function(rota_program name)
   endif()
 endfunction()
 
-# rota_plugin(NAME SOURCES file... [LINKS library...]): NAME.so, which exports rota_plugin alone, and
-# NAME.description beside it, for build hosts that check the configuration of another machine. Where it is
-# built for another machine, CMAKE_CROSSCOMPILING_EMULATOR writes the description, or nobody.
+# rota_plugin(NAME SOURCES file... [LINKS library...] [COMPONENT name]): NAME.so, which exports rota_plugin
+# alone, and NAME.description beside it, for build hosts that check the configuration of another machine. Where
+# it is built for another machine, CMAKE_CROSSCOMPILING_EMULATOR writes the description, or nobody. COMPONENT:
+# of a package of its own (RotaPackage.cmake), so that a library which it alone needs is no affair of rota's.
 function(rota_plugin name)
-  cmake_parse_arguments(plugin "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(plugin "" "COMPONENT" "SOURCES;LINKS" ${ARGN})
+  if(NOT plugin_COMPONENT)
+    set(plugin_COMPONENT ${CMAKE_INSTALL_DEFAULT_COMPONENT_NAME})
+  endif()
   add_library(plugin_${name} MODULE ${plugin_SOURCES})
   set_target_properties(plugin_${name} PROPERTIES
     PREFIX "" OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins)
@@ -41,7 +45,7 @@ function(rota_plugin name)
   if(ROTA_LINKS_Z_DEFS)
     target_link_options(plugin_${name} PRIVATE -Wl,-z,defs)
   endif()
-  install(TARGETS plugin_${name} LIBRARY DESTINATION lib/rota)
+  install(TARGETS plugin_${name} LIBRARY DESTINATION lib/rota COMPONENT ${plugin_COMPONENT})
   if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     set(description ${PROJECT_BINARY_DIR}/plugins/${name}.description)
     add_custom_command(OUTPUT ${description}
@@ -49,6 +53,6 @@ function(rota_plugin name)
       DEPENDS rota-guard plugin_${name}
       VERBATIM)
     add_custom_target(description_${name} ALL DEPENDS ${description})
-    install(FILES ${description} DESTINATION lib/rota)
+    install(FILES ${description} DESTINATION lib/rota COMPONENT ${plugin_COMPONENT})
   endif()
 endfunction()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Descriptions of plugins: a probe of X.description says of parameters what a probe of X.so says."""
+import ctypes
 import os
 import re
 import subprocess
@@ -12,14 +13,20 @@ from guard_harness import GUARD
 
 SHIPPED = sorted((h.BUILD / "plugins").glob("*.so"))
 
+# plugin.h: `needs` and one of its bits.
+NEEDS_OFFSET, NEEDS_CREDENTIAL = 16, 2
+
 # Names of typed.c's parameters and of the shipped plugins'; what a plugin does not have is a mistake too.
 NAMES = ["text", "mode", "where", "count", "ratio", "really", "wait", "room", "names", "password", "hidden",
          "command", "decline_exit", "stdin_file", "path", "older_than", "keep", "max_size", "match", "recursive",
-         "unit", "kill_after"]
+         "unit", "kill_after", "connection", "service", "password_file", "connect_timeout", "sql", "sql_file", "fence_table",
+         "fence_name", "select", "handle", "batch", "on_failure"]
 VALUES = ["", "x", "fast", "hunter22", "/a", "a/b", "12", "1h", "2h", "1MiB", "3GiB", 0, 3, 11, -1, 0.25, 1.5,
           True, False, [], ["a"], ["a", "b", "c", "d"], ["/a", "b"]]
 BASES = {"typed": {"count": 1}, "exec": {"command": ["true"]},
-         "prune": {"path": "/nowhere/at/all", "older_than": "1d"}, "unit": {"unit": "backup.service"}}
+         "prune": {"path": "/nowhere/at/all", "older_than": "1d"}, "unit": {"unit": "backup.service"},
+         "pg_fenced": {"connection": "dbname=x", "sql": "SELECT 1"},
+         "pg_queue": {"connection": "dbname=x", "select": "SELECT 1 FOR UPDATE SKIP LOCKED", "handle": "SELECT 1"}}
 
 
 def guard_command(*arguments):
@@ -89,6 +96,16 @@ def test_every_shipped_plugin_has_its_description():
     for plugin in SHIPPED:
         out = guard_command("--describe", plugin)
         assert plugin.with_suffix(".description").read_text() == out.stdout
+
+
+@pytest.mark.skipif(SANITIZED, reason="Python cannot load what is sanitized")
+def test_who_reads_a_credential_needs_a_host_that_has_it():
+    """A host that does not know of credentials has no such member, and has to refuse the plugin."""
+    for plugin in SHIPPED:
+        if b"credential:" in plugin.read_bytes():
+            symbol = ctypes.c_char.in_dll(ctypes.CDLL(str(plugin)), "rota_plugin")
+            needs = ctypes.c_uint64.from_address(ctypes.addressof(symbol) + NEEDS_OFFSET)
+            assert needs.value & NEEDS_CREDENTIAL, plugin
 
 
 def test_the_manual_has_every_parameter():

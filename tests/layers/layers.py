@@ -121,6 +121,8 @@ PROGRAMS = {
     "runtime/supervisor/librota-topology.so": {"libsystemd"},
     "runtime/tls/librota-tls.so": {"libssl", "libcrypto"},
     "plugins/exec.so": set(),
+    "plugins/pg_fenced.so": {"libpq"},
+    "plugins/pg_queue.so": {"libpq"},
     "plugins/prune.so": set(),
     "plugins/unit.so": {"libsystemd"},
 }
