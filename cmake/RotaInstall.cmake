@@ -39,6 +39,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/conf/jobs.d
   FILES_MATCHING PATTERN "*.conf")
 install(FILES ${PROJECT_SOURCE_DIR}/conf/redis-acl.example
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/rota/examples)
+if(ROTA_POSTGRESQL)
+  # Operators feed it to psql: no documentation, which small devices may leave out.
+  install(FILES ${PROJECT_SOURCE_DIR}/plugins/pg_fenced/rota_fence.sql
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/rota-plugin-postgresql COMPONENT postgresql)
+endif()
 
 configure_file(${PROJECT_SOURCE_DIR}/systemd/rotad.service.in ${PROJECT_BINARY_DIR}/rotad.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rotad.service DESTINATION lib/systemd/system)

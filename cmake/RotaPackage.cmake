@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Debian's packages rota and rota-dev, by cpack: ./quickstart package. Built in a tree whose prefix is /usr.
+# Debian's packages rota, rota-dev and rota-plugin-postgresql, by cpack: ./quickstart package. Built in a tree
+# whose prefix is /usr.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rota)
 set(CPACK_PACKAGE_VENDOR "the rota authors")
@@ -10,6 +11,9 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/stage.cmake)
 set(CPACK_COMPONENTS_ALL rota dev)
+if(ROTA_POSTGRESQL)
+  list(APPEND CPACK_COMPONENTS_ALL postgresql)
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 
@@ -56,11 +60,27 @@ A job of rota is a program, or a plugin: a shared object that rota-guard loads
 and runs once a turn. This package has what plugins are built with: the header,
 which is all that they need, rota.pc, a CMake package, and how to write one.")
 
+# Apart, so that a device without a database needs no libpq, which brings Kerberos and LDAP along. A rota of a later
+# version runs these plugins too: the contract is kept.
+set(CPACK_DEBIAN_POSTGRESQL_PACKAGE_NAME rota-plugin-postgresql)
+set(CPACK_DEBIAN_POSTGRESQL_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_POSTGRESQL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_POSTGRESQL_PACKAGE_DEPENDS "rota (>= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_POSTGRESQL_PACKAGE_SUGGESTS "postgresql-client")
+set(CPACK_DEBIAN_POSTGRESQL_DESCRIPTION "devices of a fleet take turns at periodic jobs: PostgreSQL
+Two plugins of rota, for work that two runs at a time would break. pg_fenced
+runs the job's SQL in one transaction that is rolled back where a run with a
+newer lock has written already. pg_queue works off the rows of a table, each
+row on one device, all devices at once.")
+set(CPACK_DEBIAN_POSTGRESQL_PACKAGE_CONTROL_EXTRA
+  ${PROJECT_SOURCE_DIR}/packaging/postgresql/postinst ${PROJECT_SOURCE_DIR}/packaging/postgresql/postrm)
+set(CPACK_DEBIAN_POSTGRESQL_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
 # Policy's papers, for each package.
 string(TIMESTAMP ROTA_DEB_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)
 set(ROTA_DEB_VERSION ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 configure_file(${PROJECT_SOURCE_DIR}/packaging/changelog.in ${PROJECT_BINARY_DIR}/packaging/changelog.Debian @ONLY)
-foreach(component IN ITEMS rota dev)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} upper)
   set(folder ${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE RENAME copyright DESTINATION ${folder} COMPONENT ${component})

@@ -10,6 +10,11 @@ SRC_URI = "file://rota-${PV}.tar.gz"
 # libsmartcols is a part of util-linux.
 DEPENDS = "hiredis libconfig openssl systemd util-linux"
 
+# The plugins for PostgreSQL, in a package of their own; postgresql is from the layer meta-oe, and of it only libpq
+# comes to the device. Wanted: PACKAGECONFIG:append:pn-rota = " postgresql".
+PACKAGECONFIG ??= ""
+PACKAGECONFIG[postgresql] = "-DROTA_POSTGRESQL=ON,-DROTA_POSTGRESQL=OFF,postgresql"
+
 inherit bash-completion cmake features_check pkgconfig systemd useradd
 
 # Units are installed below /usr, where systemd.bbclass looks only then; this systemd demands it anyway.
@@ -30,4 +35,9 @@ CONFFILES:${PN} = "${sysconfdir}/rota/rotad.conf"
 FILES:${PN} += "${prefix}/lib/rota ${prefix}/lib/systemd/system ${prefix}/lib/systemd/catalog ${prefix}/lib/sysusers.d \
                 ${datadir}/zsh"
 FILES:${PN}-dev += "${datadir}/pkgconfig ${prefix}/lib/cmake"
+PACKAGE_BEFORE_PN = "${PN}-plugin-postgresql"
+SUMMARY:${PN}-plugin-postgresql = "${SUMMARY}: PostgreSQL"
+FILES:${PN}-plugin-postgresql = "${prefix}/lib/rota/pg_fenced.* ${prefix}/lib/rota/pg_queue.* \
+                                 ${datadir}/rota-plugin-postgresql"
+RDEPENDS:${PN}-plugin-postgresql = "${PN}"
 RRECOMMENDS:${PN} = "ca-certificates tzdata"

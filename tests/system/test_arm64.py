@@ -61,12 +61,18 @@ def test_units_pass_and_a_job_runs_under_the_lock(ground, tmp_path):
         assert re.search(r"\ba\| gate-1:[0-9a-f]{32}$", log, re.M), log[-3000:]
         [deb] = (layer.path / "build/packages").glob("rota_*_arm64.deb")
         subprocess.run(["dpkg-deb", "-R", deb, tmp_path], check=True)
+        [plugins] = (layer.path / "build/packages").glob("rota-plugin-postgresql_*_arm64.deb")
+        subprocess.run(["dpkg-deb", "-R", plugins, tmp_path / "postgresql"], check=True)
     finally:
         layer.close()
     fields = (tmp_path / "DEBIAN/control").read_text()
     assert "Architecture: arm64" in fields
     assert all(name in fields for name in ("libc6", "libhiredis", "libconfig", "libsystemd0")), fields
+    assert "libpq5" in (tmp_path / "postgresql/DEBIAN/control").read_text()
+    # qemu has read them.
+    assert {"pg_fenced.description", "pg_queue.description"} <= {
+        path.name for path in (tmp_path / "postgresql/usr/lib/rota").iterdir() if path.stat().st_size > 0}
     machines = {path.name: machine_of(path) for path in tmp_path.rglob("*") if path.is_file() and machine_of(path)}
     assert set(machines.values()) == {EM_AARCH64}, machines
     assert {"rotad", "rota-guard", "rotactl", "librota-check.so", "librota-control.so", "librota-local.so",
-            "librota-topology.so", "exec.so"} <= set(machines), machines
+            "librota-topology.so", "exec.so", "pg_fenced.so", "pg_queue.so"} <= set(machines), machines

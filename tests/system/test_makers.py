@@ -17,8 +17,8 @@ from packages import TREE
 # server's access rules, errors and settings do to them; and each topology.
 TESTS = ("test_scripts*", "test_hello_script", "test_asked_scripts", "test_seat_*", "test_store*", "test_memory_store",
          "test_acl_example", "test_check_online*", "test_redis_settings", "test_security", "test_security_[low]*",
-         "test_lock_*", "test_full_server", "test_device_scope", "test_first_sight", "test_takeover", "test_was",
-         "test_outcomes", "test_turns", "test_idle_link", "test_control_fleet", "test_rotactl_fleet",
+         "test_fenced_set", "test_lock_*", "test_full_server", "test_device_scope", "test_first_sight", "test_takeover",
+         "test_was", "test_outcomes", "test_turns", "test_idle_link", "test_control_fleet", "test_rotactl_fleet",
          "test_timeline_asked", "test_tls_device", "test_faults", "test_sentinel*", "test_cluster*", "test_quorum*",
          *(f"test_s{number}_*" for number in (1, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14, 16, 19, 40, 44, 46, 47, 48, 49, 54)))
 SECONDS = 1200

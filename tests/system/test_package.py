@@ -13,7 +13,19 @@ from machine import wait_for
 # Ours, on a machine without rota: only what the tests put there.
 LEFT = ("find / /run /dev/shm -xdev -name '*rota*' -not -name '*logrotate*' -not -path '/proc/*' -not -path '/root/*' -not -path '/tmp/*'"
         " -not -path '/etc/passwd*' -printf '%p\\n'")
-EXTRACTED = "usr/sbin/rotad", "usr/libexec/rota-guard", "usr/lib/rota/exec.so"
+EXTRACTED = ("rota_*/usr/sbin/rotad", "rota_*/usr/libexec/rota-guard", "rota_*/usr/lib/rota/exec.so",
+             "rota-plugin-postgresql_*/usr/lib/rota/pg_fenced.so")
+POSTGRESQL = {f"./usr/{path}" for path in (
+    "lib/rota/pg_fenced.description", "lib/rota/pg_fenced.so", "lib/rota/pg_queue.description", "lib/rota/pg_queue.so",
+    "share/rota-plugin-postgresql/rota_fence.sql",
+    *(f"share/doc/rota-plugin-postgresql/{name}" for name in ("changelog.Debian.gz", "changelog.gz", "copyright")))}
+# Neither waits for a database before its turn.
+FENCED = ('  pg = { plugin = "pg_fenced"; every = "1d"; worst_case = "1m";\n'
+          '         params = { connection = "dbname=shop"; sql = "DELETE FROM basket"; }; };\n')
+OTHER = ('  a = { plugin = "exec"; every = "1d"; worst_case = "1m";'
+         ' params = { command = [ "/bin/true" ]; }; };\n')
+CONF = "/etc/rota/jobs.d/test.conf"
+ABSENT = f"{CONF}:2: job 'pg': plugin 'pg_fenced' is not in /usr/lib/rota"
 
 
 def left(device):
@@ -36,7 +48,29 @@ def test_no_path_of_the_build_is_inside(release, tmp_path):
             data = file.read_bytes()
             assert str(packages.TREE).encode() not in data and b"/src/runtime" not in data, file
     for name in EXTRACTED:
-        assert list(tmp_path.glob(f"rota_*/{name}")), name
+        assert list(tmp_path.glob(name)), name
+
+
+def files_of(deb):
+    """{path: mode and owner}, without folders."""
+    lines = subprocess.run(["dpkg-deb", "-c", deb], check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+    return {words[5]: " ".join(words[:2]) for words in map(str.split, lines) if words[0][0] != "d"}
+
+
+def depends(deb):
+    return subprocess.run(["dpkg-deb", "-f", deb, "Depends"], check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def test_who_has_no_database_has_no_libpq(release):
+    debs = packages.debs(release)
+    assert sorted(debs) == ["rota", "rota-dev", "rota-plugin-postgresql"]
+    files = files_of(debs["rota-plugin-postgresql"])
+    assert set(files) == POSTGRESQL
+    assert set(files.values()) == {"-rw-r--r-- root/root"}
+    assert [path for name in ("rota", "rota-dev") for path in files_of(debs[name]) if "pg_" in path] == []
+    assert "libpq" not in depends(debs["rota"])
+    assert re.search(r"\brota \(>= [0-9.]+\)", depends(debs["rota-plugin-postgresql"]))
+    assert re.search(r"\blibpq5 \(>= [0-9.~]+\)", depends(debs["rota-plugin-postgresql"]))
 
 
 def test_a_fresh_install_is_ready_and_has_no_job(device):
@@ -105,6 +139,33 @@ def test_purge_without_anything_of_the_operator_leaves_nothing_at_all(device):
     device.out("dpkg", "--purge", "rota")
     assert left(device) == []
     assert device.run("systemctl", "is-enabled", "rotad.service", check=False).returncode != 0
+
+
+def test_plugins_for_postgresql_come_and_go(device):
+    """Without a restart: what else runs goes on."""
+    plugin = packages.debs(device.release)["rota-plugin-postgresql"]
+    device.write("/etc/rota/rotad.conf", 'store = "local";\n')
+    device.write(CONF, f"jobs = {{\n{FENCED}{OTHER}}};\n")
+    device.out("systemctl", "restart", "rotad.service")
+    device.wait_journal("pg is invalid, the other 1 job runs", 20, "-u", "rotad")
+    before = device.rotad()
+    device.install(plugin)
+    device.wait_journal("reloaded: 2 jobs", 20, "-u", "rotad")
+    for name in ("pg_fenced", "pg_queue"):
+        described = device.out("/usr/libexec/rota-guard", "--describe", f"/usr/lib/rota/{name}.so")
+        assert described == device.out("cat", f"/usr/lib/rota/{name}.description")
+    assert device.run("rotad", "--check").stderr == ""
+    said = device.out("dpkg", "--remove", "rota-plugin-postgresql")
+    assert f"rota: these jobs cannot run on this device any more:\n{ABSENT}\n" in said
+    assert device.rotad() == before
+    # The advice that it gives.
+    device.write(CONF, f"jobs = {{\n{OTHER}}};\n")
+    device.out("systemctl", "reload", "rotad.service")
+    # With nobody left who needs it, it has nothing to say.
+    device.install(plugin)
+    assert "rota:" not in device.out("dpkg", "--purge", "rota-plugin-postgresql")
+    assert device.rotad() == before
+    assert [path for path in left(device) if "postgresql" in path or "/pg_" in path] == []
 
 
 @pytest.mark.parametrize("name", RELEASES)
