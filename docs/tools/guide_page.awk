@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A page of section 7, for scdoc, of guide.md or redis.md: what of Markdown these files have.
+# A page of section 7, for scdoc, of guide.md, redis.md or correctness.md: what of Markdown these files have. A drawing
+# is left out; in its place stands what is in a comment after it, which begins with "<!-- for the manual".
 #   awk -v page=rota-guide -v says='how to ...' -f guide_page.awk guide.md
 
 # Code is bold, links are their text, and what scdoc would take for its own is escaped.
@@ -56,7 +57,7 @@ NR == 1 {
 }
 /^```/ { print "```"; frame = !frame; next }
 frame { print; next }
-/^<!--/ { next }
+/^<!--/ || /^-->$/ || /^!\[/ { next }
 # For who has the source.
 /^## Which test shows what$/ { exit }
 /^\|[-| :]*\|$/ { next }

@@ -107,8 +107,8 @@ def timer_is_of_systemd(frame, scene, request):
 
 def older_fence_changes_nothing(frame, scene, request):
     with sqlite3.connect(":memory:") as base:
-        base.execute("CREATE TABLE stock (job TEXT, fence INTEGER)")
-        base.execute("INSERT INTO stock VALUES ('count', 7)")
+        base.execute("CREATE TABLE stock_fence (job TEXT, fence INTEGER)")
+        base.execute("INSERT INTO stock_fence VALUES ('count', 7)")
         assert [base.execute(frame.text, {"fence": fence}).rowcount for fence in (7, 9, 8)] == [1, 1, 0]
 
 
@@ -157,7 +157,7 @@ def check_in_the_unit(frame, scene, request):
 
 
 def description_of_the_example(frame, scene, request):
-    source, = (ROOT / "plugins" / "example").glob("*.c")
+    source = ROOT / "plugins" / "example" / "disk_room.c"
     plugin = compile_plugin(scene.folder, source, None, [])
     assert well(GUARD, "--describe", plugin) == frame.text
 
@@ -187,9 +187,7 @@ def prepare_pkg_config(scene, request):
 
 
 def plugin_by_hand(frame, scene, request):
-    source, = (ROOT / "plugins" / "example").glob("*.c")
-    assert source.name == "disk_room.c"
-    shutil.copy(source, scene.folder)
+    shutil.copy(ROOT / "plugins" / "example" / "disk_room.c", scene.folder)
     # A machine may be as full as it likes.
     done = scene.run(prepare_pkg_config(scene, request) + frame.text.replace("path=/ ", "path=/ limit=100 "))
     assert done.returncode == 0, done.stdout
@@ -305,6 +303,7 @@ ELSEWHERE = {
     ("docs/redis.md", "maxmemory "): ("test_redis_settings.py", 'frame_of("docs/redis.md", "maxmemory ")'),
     ("docs/states.md", "stateDiagram"): (
         "../unit/CMakeLists.txt", "add_test(NAME docs.states COMMAND states ${PROJECT_SOURCE_DIR}/docs/states.md)"),
+    ("docs/rota-plugins.7.scd", "CREATE TABLE rota_fence"): ("test_pg_fenced.py", 'REFERENCE, "CREATE TABLE rota_fence"'),
     ("docs/plugins.md", "if (ROTA_HAS"): ("test_docs_plugins.py", "a member that is not there yet"),
 }
 DRAWING = re.compile("[│├└]")
@@ -392,7 +391,7 @@ def test_pages_that_are_named_are_there():
     """In the pages, and in what journalctl -x says."""
     known = {f"{name}({number})" for name, number in
              (path.name.split(".")[:2] for path in (ROOT / "docs").glob("*.scd"))} | {"rotad.conf(5)", "rota-guide(7)",
-                                                                                           "rota-redis(7)"}
+                                                                                           "rota-redis(7)", "rota-correctness(7)"}
     assert len(known) > 5
     named = {(path.name, f"{name}({number})") for path in [*pages.pages(), ROOT / "systemd" / "rota.catalog"]
              for name, number in re.findall(r"\b(rota[a-z.-]*)\*?\((\d)\)", path.read_text())}
