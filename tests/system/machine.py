@@ -17,6 +17,8 @@ import roots
 BOOT_SECONDS = 120
 COMMAND_SECONDS = 120
 END_SECONDS = 30
+# What systemd-nspawn --keep-unit ends with when the machine reboots: whoever has started it is to start it again.
+REBOOTS = 133
 
 
 def wait_for(condition, seconds, what):
@@ -106,16 +108,17 @@ class Machine:
     def __init__(self, release, name, shared=None):
         if not re.fullmatch("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", name):
             raise ValueError(f'a machine cannot be called "{name}"; write letters a to z, digits and - within')
-        self.release, self.name = release, name
+        self.release, self.name, self.shared = release, name, shared
         self.process = self.leader = self.group = self.container = None
         self.layer = Layer(roots.root(f"{release}-boot"))
         try:
-            self._boot(shared)
+            self._prepare()
+            self._boot()
         except BaseException:
             self.close()
             raise
 
-    def _boot(self, shared):
+    def _prepare(self):
         etc = self.layer.path / "etc"
         (etc / "hostname").write_text(self.name + "\n")
         number = uuid.uuid4().hex
@@ -127,18 +130,34 @@ class Machine:
         (etc / "systemd/journald.conf.d/test.conf").write_text("[Journal]\nStorage=volatile\nRateLimitBurst=0\n")
         self.group = ControlGroup(self.layer.base.name)
         self.console = self.layer.base / "console"
-        with open(self.console, "wb") as console:
+
+    def _boot(self):
+        with open(self.console, "ab") as console:
             self.process = subprocess.Popen(
                 # When we are killed it is shut down.
                 ["setpriv", "--pdeathsig", "TERM", "systemd-nspawn", "--quiet", "-D", str(self.layer.path), "--boot",
                  "--register=no", "--keep-unit", "--private-network", "--resolv-conf=off", "--timezone=off",
                  "-M", self.container, f"--hostname={self.name}",
-                 *([f"--bind={shared}:/shared"] if shared else [])],
+                 *([f"--bind={self.shared}:/shared"] if self.shared else [])],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, start_new_session=True,
                 preexec_fn=self.group.enter,
                 env={**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"})
         self.leader = wait_for(self._find_leader, BOOT_SECONDS, self._said)
         wait_for(self._is_up, BOOT_SECONDS, self._said)
+
+    def wait_reboot(self, seconds):
+        """Until it has rebooted of its own accord, and is up again. What was in memory is gone, the journal too."""
+        wait_for(lambda: self.process.poll() is not None, seconds,
+                 lambda: f"{self.name} reboots: {self.journal()[-3000:]}")
+        assert self.process.returncode == REBOOTS, self._said()
+        self.leader = None
+        self._boot()
+
+    def cut_power(self):
+        """Nothing there is told; then it is up again."""
+        self._end()
+        self.leader = None
+        self._boot()
 
     def _said(self):
         return f"{self.name} boots; it said:\n" + self.console.read_text(errors="replace")[-3000:]
