@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
 /* A batch is not begun with less than this much more than the longest has taken: the session keeps
  * 250 ms to itself, and sends nothing with less than SESSION_LEAST_MS. */
@@ -95,14 +94,6 @@ static int check(const struct rota_run *r)
     return result;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int say_drained(const struct queue *q)
 {
     char words[TALLY_WORDS];
@@ -138,7 +129,7 @@ static int drain(struct queue *q)
     if (spare_ms < BATCH_SPARE_MS)
         spare_ms = BATCH_SPARE_MS;
     for (;;) {
-        int64_t began_ms = now_ms();
+        int64_t began_ms = session_now_ms();
         int rows, result = batch_take(q, &rows);
 
         if (result != ROTA_SUCCEEDED)
@@ -146,8 +137,8 @@ static int drain(struct queue *q)
         if (rows == 0 || r->purpose == ROTA_FOR_TRY)
             return say_drained(q);
         rota_progress(r, -1, tally_words(&q->tally, words));
-        if (now_ms() - began_ms > longest_ms)
-            longest_ms = now_ms() - began_ms;
+        if (session_now_ms() - began_ms > longest_ms)
+            longest_ms = session_now_ms() - began_ms;
         if (r->budget_left_ms(r) < longest_ms + spare_ms)
             return say_out_of_time(q);
     }

@@ -55,7 +55,7 @@
 /* So many statements, each of which may take all that is left, may pass until the next look. */
 #define AGAIN_EVERY 16
 
-static int64_t now_ms(void)
+int64_t session_now_ms(void)
 {
     struct timespec now;
 
@@ -85,7 +85,7 @@ static enum session_end wait_for(struct session *s, short events, int64_t until_
                             { .fd = s->run->stop_fd, .events = POLLIN } };
 
     for (;;) {
-        int64_t left = until_ms - now_ms();
+        int64_t left = until_ms - session_now_ms();
         int n;
 
         if (heed_stop && rota_should_stop(s->run))
@@ -140,7 +140,7 @@ static int log_in(struct session *s, int64_t until_ms)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
     char took[WORDS_TIME_SIZE];
-    int64_t from_ms = now_ms();
+    int64_t from_ms = session_now_ms();
 
     while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
         enum session_end end =
@@ -150,7 +150,7 @@ static int log_in(struct session *s, int64_t until_ms)
             return session_fail(s, end, "connecting");
         if (end == SESSION_LATE)
             return rota_fail(s->run, ROTA_FAILED, "cannot connect: no login within %s",
-                             words_time(now_ms() - from_ms, took));
+                             words_time(session_now_ms() - from_ms, took));
         status = PQconnectPoll(s->conn);
     }
     if (status == PGRES_POLLING_OK && PQsetnonblocking(s->conn, 1) == 0)
@@ -174,7 +174,7 @@ static int connect_to(struct session *s, struct place *p)
     PQsetNoticeReceiver(s->conn, notice, s);
     if (PQstatus(s->conn) == CONNECTION_BAD)
         return say_unconnected(s);
-    result = log_in(s, now_ms() + connect_ms);
+    result = log_in(s, session_now_ms() + connect_ms);
     if (result == ROTA_SUCCEEDED)
         place_connected(p, PQsocket(s->conn));
     return result;
@@ -470,7 +470,7 @@ enum session_end session_flight(struct session *s, unsigned flags,
     forget_failed(s);
     for (size_t i = 0; ret_results && i < count; i++)
         ret_results[i] = NULL;
-    s->sent_ms = now_ms();
+    s->sent_ms = session_now_ms();
     s->limit_ms = s->server_ms = left;
     s->give_up_ms = s->sent_ms + lease_left;
     s->by_budget = s->run->budget_left_ms(s->run) <= lease_left;
@@ -480,7 +480,7 @@ enum session_end session_flight(struct session *s, unsigned flags,
         end = SESSION_STOPPED;
     else if (s->conn)
         end = fly(s, flags, statements, count, ret_results);
-    s->ran_ms = now_ms() - s->sent_ms;
+    s->ran_ms = session_now_ms() - s->sent_ms;
     in_step = s->conn && PQpipelineStatus(s->conn) == PQ_PIPELINE_OFF;
     for (size_t i = 0; end != SESSION_DONE && ret_results && i < count; i++) {
         PQclear(ret_results[i]);
@@ -504,7 +504,7 @@ bool session_rollback(struct session *s)
     if (!s->conn || !s->in_transaction || PQtransactionStatus(s->conn) == PQTRANS_IDLE)
         return s->conn != NULL;
     s->through_stop = true;
-    s->give_up_ms = now_ms() + ROLLBACK_MS;
+    s->give_up_ms = session_now_ms() + ROLLBACK_MS;
     if (PQsendQuery(s->conn, "ROLLBACK") && receive(s, &result) == SESSION_DONE) {
         PGresult *end_of_it = NULL;
 

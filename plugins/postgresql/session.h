@@ -97,6 +97,9 @@ int session_check(const struct rota_run *r);
 int session_open(struct session *s, const struct rota_run *r);
 void session_close(struct session *s);
 
+/* On the clock that goes on in a suspend. */
+int64_t session_now_ms(void);
+
 /* What the server may take from now on: what is left of the lease, less a margin in which its end
  * is heard of; 0 where that is too little for any statement. */
 int64_t session_left_ms(const struct session *s);

@@ -434,3 +434,10 @@ def test_password_file_of_root_or_of_the_jobs_user(secret, folder):
         expected = h.REFUSED if why else h.SUCCEEDED if group == 65534 else h.FAILED
         assert ended["result"] == expected, (ended, owner, group, oct(mode))
         assert not why or why in ended["detail"]
+
+
+def test_by_hand_deferred_constraints_are_tried_too(base):
+    base.query("CREATE TABLE parent (id bigint PRIMARY KEY);"
+               "ALTER TABLE done ADD FOREIGN KEY (fence) REFERENCES parent DEFERRABLE INITIALLY DEFERRED")
+    result, detail, _ = fenced(base, "INSERT INTO done VALUES (1)", purpose=3)
+    assert result == h.FAILED and detail.startswith('COMMIT: insert or update on table "done" violates foreign key')

@@ -227,10 +227,11 @@ def test_the_connection_is_lost_during_commit(base, answered):
     assert written(base) == ([7] if answered else [8])
 
 
-class CommitRefused(CommitCut):
-    """The server's transaction was broken by what stands in between, as a pooler can do: COMMIT is answered so."""
+class Rewritten(CommitCut):
+    """What stands in between has ideas of its own of what is said: change(data)."""
 
-    def __init__(self, server):
+    def __init__(self, server, change):
+        self.change = change
         super().__init__(server, answered=True)
 
     def _serve(self):
@@ -242,14 +243,16 @@ class CommitRefused(CommitCut):
                 data = readable[0].recv(65536) if readable else b""
                 if not data:
                     return
-                if readable[0] is client:
-                    server.sendall(data.replace(b"COMMIT\0", b"ABORT \0"))
-                else:
-                    client.sendall(data)
+                (server if readable[0] is client else client).sendall(self.change(data))
+
+
+def commit_refused(data):
+    """The server's transaction was broken by what stands in between, as a pooler can do: COMMIT is answered so."""
+    return data.replace(b"COMMIT\0", b"ABORT \0")
 
 
 def test_a_commit_that_rolled_back_is_no_success(base):
-    with CommitRefused(base) as proxy:
+    with Rewritten(base, commit_refused) as proxy:
         assert fenced(base, connection=proxy.connection)[:2] == (
             h.FAILED, "COMMIT: the server has rolled the transaction back instead; it was broken already")
     assert nothing_written(base)
@@ -463,30 +466,15 @@ def test_a_paused_worker_hears_that_all_was_rolled_back(base):
     assert nothing_written(base)
 
 
-class OneColumn(CommitCut):
-    """What stands in between has ideas of its own of what was asked for."""
-
-    def __init__(self, server):
-        super().__init__(server, answered=True)
-
-    def _serve(self):
-        client, server = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
-        server.connect(self.server.address)
-        with client, server:
-            while True:
-                readable = select.select([client, server], [], [], 30)[0]
-                data = readable[0].recv(65536) if readable else b""
-                if not data:
-                    return
-                data = data.replace(b"SELECT fence, turn, device FROM", b"SELECT fence FROM".rjust(31))
-                data = data.replace(b"SELECT name, ms, set_config(name, '0', true), set_config(name, ms::text, true)",
-                                    b"SELECT name".ljust(78))
-                (server if readable[0] is client else client).sendall(data)
+def one_column(data):
+    data = data.replace(b"SELECT fence, turn, device FROM", b"SELECT fence FROM".rjust(31))
+    return data.replace(b"SELECT name, ms, set_config(name, '0', true), set_config(name, ms::text, true)",
+                        b"SELECT name".ljust(78))
 
 
 def test_answers_with_too_few_columns(base):
     base.query("INSERT INTO rota_fence VALUES ('nightly', 9, 1, 'gate-2')")
-    with OneColumn(base) as proxy:
+    with Rewritten(base, one_column) as proxy:
         assert fenced(base, connection=proxy.connection)[:2] == (
             h.FAILED, "rota_fence: the row of nightly cannot be seen by this user")
 

@@ -28,40 +28,34 @@ def some_are_done(server, least=10):
     wait_for(lambda: counts(server)[1] >= least, 30, "some batches are committed")
 
 
-def test_a_stop_lets_its_batch_be_finished(queue):
-    """And no further one is begun."""
-    fill(queue, 50)
+def stopped_half_way(queue, before, **values):
+    """The stop comes while the 15th row is waited for, which takes a while; `before` is what there is by then."""
     queue.query("CREATE FUNCTION gated(bigint) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN IF $1 = 15 THEN "
                 "PERFORM pg_advisory_xact_lock_shared(7); END IF; RETURN $1; END$$")
     gate = queue.session()
     gate.run("SELECT pg_advisory_lock(7)")
-    with draining(queue, batch=10, handle=MOVE.replace("id = $1", "id = gated($1)")) as guard:
+    with draining(queue, handle=MOVE.replace("id = $1", "id = gated($1)"), **values) as guard:
         wait_for(lambda: queue.value("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1", 20, "it is half-way")
         guard.send(h.STOP, reason=0)
-        # Which takes a while.
-        assert counts(queue) == (40, 10, 0)
+        assert counts(queue) == before
         gate.run("SELECT pg_advisory_unlock(7)")
         ended = guard.ended(30 * SLOWNESS)
-    assert (ended["result"], ended["detail"]) == (h.DECLINED, "stopped; handled 20 rows")
+    return ended["result"], ended["detail"]
+
+
+def test_a_stop_lets_its_batch_be_finished(queue):
+    """And no further one is begun."""
+    fill(queue, 50)
+    assert stopped_half_way(queue, (40, 10, 0), batch=10) == (h.DECLINED, "stopped; handled 20 rows")
     assert counts(queue) == (30, 20, 0)
 
 
 def test_a_stop_lets_its_batch_be_finished_row_by_row(queue):
     """Also between the flights of which only the last one ends with COMMIT."""
     fill(queue, 100)
-    queue.query("CREATE FUNCTION gated(bigint) RETURNS bigint LANGUAGE plpgsql AS $$BEGIN IF $1 = 15 THEN "
-                "PERFORM pg_advisory_xact_lock_shared(7); END IF; RETURN $1; END$$;"
-                "ALTER TABLE done ADD CHECK (id NOT IN (1, 70))")
-    gate = queue.session()
-    gate.run("SELECT pg_advisory_lock(7)")
-    with draining(queue, batch=100, handle=MOVE.replace("id = $1", "id = gated($1)"), on_failure=ASIDE) as guard:
-        wait_for(lambda: queue.value("SELECT count(*) FROM pg_locks WHERE NOT granted") == "1", 20, "it is half-way")
-        guard.send(h.STOP, reason=0)
-        # Which takes a while.
-        assert counts(queue) == (100, 0, 0)
-        gate.run("SELECT pg_advisory_unlock(7)")
-        ended = guard.ended(30 * SLOWNESS)
-    assert (ended["result"], ended["detail"]) == (h.DECLINED, "stopped; handled 98 rows and set 2 aside")
+    queue.query("ALTER TABLE done ADD CHECK (id NOT IN (1, 70))")
+    assert stopped_half_way(queue, (100, 0, 0), batch=100, on_failure=ASIDE) == (
+        h.DECLINED, "stopped; handled 98 rows and set 2 aside")
     assert counts(queue) == (0, 98, 2)
 
 
