@@ -132,7 +132,7 @@ static int find_groups(const char *path, const char *wanted, const char *member,
 
 int user_group_by_name_in(const char *file, const char *name, gid_t *ret_gid)
 {
-    uint32_t gid;
+    uint32_t gid = 0;
     int count = find_groups(file, name, NULL, &gid);
 
     if (count <= 0)

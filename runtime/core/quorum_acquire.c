@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "core/quorum_internal.h"
+#include <assert.h>
 
 /* Two devices that split the votes ask again at different instants: the one that comes first has
  * them all, a round trip being far shorter than this. */
@@ -282,6 +283,7 @@ static const struct quorum_vote *mildest(const struct quorum_round *r, unsigned 
             (v->turn.ms == best->turn.ms && best->why[0] && !v->why[0]))
             best = v;
     }
+    assert(best); /* it was counted */
     return best;
 }
 

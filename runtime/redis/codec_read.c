@@ -104,8 +104,8 @@ static bool read_short(const redisReply *element, size_t place, struct redis_cod
 static bool read_element(char type, const redisReply *element, size_t place,
                          struct redis_codec_reading *reading)
 {
-    if (!element && type != 't' && type != 'o')
-        return false;
+    if (!element)
+        return type == 'o' || (type == 't' && read_short(NULL, place, reading));
     switch (type) {
     case 's':
     case 't':
@@ -119,7 +119,7 @@ static bool read_element(char type, const redisReply *element, size_t place,
     case 'l':
         return read_left(element, &reading->number[place]);
     default:
-        return !element || read_number(element, 0, &reading->number[place]);
+        return read_number(element, 0, &reading->number[place]);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "supervisor/clock.h"
 #include "supervisor/local_module.h"
 #include "supervisor/wall_clock.h"
+#include <assert.h>
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
@@ -326,7 +327,10 @@ static int open_record(struct local_store *s, const char *key)
 
 static void close_record(struct local_store *s, const char *key)
 {
-    find(s, key)->users--;
+    struct keyed *e = find(s, key);
+
+    assert(e); /* it is kept while it has users */
+    e->users--;
 }
 
 /* --- the store --- */
