@@ -9,12 +9,12 @@ and the rows of one key, from all modules, are shown in one table. The peers' ke
 
     "idle"      KiB        private dirty memory with 10 hourly jobs
     "pss"       KiB        the same processes' share of all memory (PSS)
-    "switches"  a minute   context switches of the same processes
+    "switches"  switches a minute    context switches of the same processes
     "begin"     ms         from the due instant (or the start, where cron starts it) to the job's first instruction
     "release"   ms         from the job's exit to the lock's release
     "whole"     ms         from the due instant to the release
     "cpu"       ms         processor time of all processes for a run, the server's included
-    "commands"  a run      commands that the server was sent
+    "commands"  commands a run       commands that the server was sent
     "processes" a run      processes that were started
     "peak"      KiB        the largest RSS of any process of a run
     "takeover"  s          from kill -9 of the holder until the next run's begin
@@ -22,8 +22,9 @@ and the rows of one key, from all modules, are shown in one table. The peers' ke
 
 `world` has: folder (a pathlib.Path that goes away at the end), build (the build's folder), redis (a running private
 RedisServer; .address, .client()), rounds (how many runs are measured: 500; few in a test), scale (what else is counted
-times this: 1, or less in a test), log(sentence) for the terminal, and versions, a dict to which whoever measures a
-program adds its name and version.
+times this: 1, or less in a test), log(sentence) for the terminal; versions, a dict to which whoever measures a program
+adds its name and version; missing, a dict of what could not be measured and why; notes, sentences for the page on what
+is not comparable. The peers are the package `peers`, whose __init__.py has tables(world) for all of its parts.
 """
 import dataclasses
 import json
