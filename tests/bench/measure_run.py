@@ -142,7 +142,7 @@ def commands(world):
         finished = {word for _, _, words in finishes for word in words if TOKEN.match(word)}
         asked = {word for _, _, words in wire.acquires() for word in words if TOKEN.match(word)}
         of_token = collections.Counter(word for sent in wire.sent for word in set(sent.words) if TOKEN.match(word))
-        told = sum(sent.words[0].upper() == "HSET" for sent in wire.sent)
+        told = len(wire.of_index())
     # Those whose acquire, or whose finish, was before or after what was listened to are left out.
     return ([of_token[token] + told / len(finishes) for token in finished & asked],
             [of_token[token] for token in asked - finished if token_is_old(token, wire)])

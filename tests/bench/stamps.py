@@ -53,6 +53,11 @@ class Wire(Monitor):
         return [(sent.at, job_of(sent.words[3]), sent.words) for sent in list(self.sent)
                 if sent.words[0].upper() == "EVALSHA" and sent.words[2] == str(keys) and sent.words[3].endswith(":lock")]
 
+    def of_index(self):
+        """When the fleet's index was told of a job's newest turn."""
+        return [sent.at for sent in list(self.sent) if sent.words[0].upper() == "EVALSHA" and sent.words[2] == "1"
+                and sent.words[3].endswith("{_fleet}:jobs")]
+
     def acquires(self):
         return self.of_script(5)
 

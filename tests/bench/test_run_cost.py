@@ -3,17 +3,14 @@
 and the memory of guard and worker. Both in turns, on one machine at one time: the ratios are what counts. The bounds
 are for those of the least values, since whatever else the machine does only adds."""
 import pathlib
-import socket
 import statistics
-import subprocess
-import time
 
 import pytest
 
 import guard_harness as h
-from fleet import BUILD, SANITIZED, Fleet, wait_for
-from guard_harness import Guard
-from redis_server import TESTS_USER, Monitor, RedisServer
+from fleet import SANITIZED, Fleet, wait_for
+from measure_run import guard_and_worker, measure, round_trip_us
+from redis_server import Monitor, RedisServer
 
 pytestmark = pytest.mark.skipif(
     SANITIZED, reason="a sanitizer's time and memory are its own; the release build is measured")
@@ -27,7 +24,6 @@ RATIO_MAX = 2.75
 WHOLE_RATIO_MAX = 4.5
 DIRTY_KIB_MAX = 256
 HERE = pathlib.Path(__file__).resolve().parent
-RUN_COST, BARE = BUILD / "tests" / "bench" / "run_cost", BUILD / "tests" / "bench" / "bare_plugin"
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +34,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trivial(folder):
     return h.compile_plugin(folder, HERE / "trivial.c")
-
-
-def measure(plugin, rounds):
-    """A row a round: us of the bare program and of the guard, then of their processor time."""
-    out = subprocess.run([RUN_COST, str(rounds), h.GUARD, BARE, plugin], stdout=subprocess.PIPE, check=True, text=True)
-    return [tuple(map(int, line.split())) for line in out.stdout.splitlines()]
 
 
 def spread(values):
@@ -82,21 +72,6 @@ class Wire(Monitor):
             self.whole.append(instant - self.acquired.pop(words[6]))
 
 
-def round_trip_us(redis):
-    """Of a SET as a lock is taken by it, on a live connection."""
-    took = []
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(redis.address.removeprefix("unix:"))
-        client.sendall(f"AUTH {TESTS_USER} any\r\n".encode())
-        client.recv(100)
-        for _ in range(ROUNDS):
-            begin = time.perf_counter_ns()
-            client.sendall(b"SET bench token NX PX 1\r\n")
-            client.recv(100)
-            took.append((time.perf_counter_ns() - begin) / 1000)
-    return statistics.median(took)
-
-
 def test_a_whole_run_against_its_floor(trivial):
     """From the acquire's coming to Redis until the finish's. Both are a round trip; of the two halves on the way to
     Redis and back none is left out but those outside."""
@@ -130,14 +105,6 @@ def test_a_whole_run_against_its_floor(trivial):
 @pytest.mark.parametrize("renewed", [False, True], ids=["short", "renewed"])
 def test_guard_and_worker_are_small(folder, renewed):
     """What both have dirtied before the fork is still shared: counted once it belongs to the two as well."""
-    plugin = h.compile_plugin(folder, HERE / "trivial.c", "waits", ["WAITS"])
-    h.written_back(h.GUARD, plugin)
-    with Guard() as guard:
-        guard.start(plugin, deadline_in_ms=10000 if renewed else None).ready()
-        pids = guard.process.pid, guard.worker
-        private = [h.dirty_kib(pid) for pid in pids]
-        shared = max(h.dirty_kib(pid, "Shared") for pid in pids)
-        guard.send(h.STOP, reason=0)
-        guard.ended()
+    private, shared, _ = guard_and_worker(folder, renewed)
     print(f"KiB dirty: guard {private[0]}, worker {private[1]}, of both {shared}")
     assert sum(private) + shared < DIRTY_KIB_MAX

@@ -1,24 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What a device's flash has to hold, stripped as the packages have it: rotad and rota-guard, and the modules of rotad."""
-import subprocess
-
-from fleet import BUILD, ROTAD
+from fleet import ROTAD
 from guard_harness import GUARD
+from measure_rest import MODULES, stripped_bytes
 from tls import MODULE
 
 BOTH_BYTES_MAX = 300 * 1024
-# Loaded while they are needed: for a check or a reload, for the clients of the control socket, for turns of this device
-# alone, and where TLS, or more than one Redis server, is configured.
 MODULE_BYTES_MAX = 76 * 1024
 MODULES_BYTES_MAX = 220 * 1024  # as README says
-OURS = ("check", "control", "local", "topology")
-MODULES = [*(BUILD / "runtime" / "supervisor" / f"librota-{name}.so" for name in OURS), MODULE]
-
-
-def stripped_bytes(program, folder):
-    copy = folder / program.name
-    subprocess.run(["strip", "-o", copy, program], check=True)
-    return copy.stat().st_size
 
 
 def test_both_programs_are_small(tmp_path):

@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: MIT
 """1,000 jobs in 20 files: READY at once, the probes after it, no CPU while idle, under 1 KiB a job. And what TLS costs."""
 import collections
-import contextlib
-import pathlib
 import shutil
 import ssl
 import time
 
 import pytest
 
-from fleet import ROTAD, SANITIZED, Fleet, children_of, conf_text, wait_for
-from guard_harness import EXEC, Guard, dirty_kib, written_back
-from notify import NotifySocket
-from redis_server import RedisServer
+from fleet import SANITIZED
+from guard_harness import EXEC, Guard, dirty_kib
+from measure_idle import FEW, MANY, idle_ticks, started
 from tls import Authority, TlsServer, redis_by_tls
 
 pytestmark = pytest.mark.skipif(
     SANITIZED, reason="a sanitizer's time and memory are its own; the release build is measured")
 
-FILES = 20
-MANY, FEW = 1000, 10
 READY_SECONDS = 1
 IDLE_SECONDS = 10
 # One may be the watchdog's or hello's.
@@ -36,79 +31,10 @@ PROBE_RATIO_MIN = 2
 Figures = collections.namedtuple("Figures", "ready_s status_at_ready guards dirty_kib idle_ticks")
 
 
-def jobs_of(count):
-    """Half by cron in a zone; none of them is due within two hours, all were within a day."""
-    jobs = {}
-    for i in range(count):
-        due = time.gmtime(time.time() + 4 * 3600 + i % 960 * 60)
-        if i % 2:
-            schedule = {"cron": f"{due.tm_min} {due.tm_hour} * * *", "timezone": "Europe/Berlin"}
-        else:
-            schedule = {"every": "1d", "offset": f"{due.tm_hour * 60 + due.tm_min}m"}
-        jobs[f"job_{i:04}"] = {
-            # Two files of the same plugin, to be told apart by their names.
-            "plugin": "second" if i % 10 == 9 else "exec", **schedule, "worst_case": "1m",
-            "params": {"command": ["/bin/echo", "--number", str(i)]}}
-    return jobs
-
-
-def write_jobs(device, count):
-    folder = device.folder / "jobs.d"
-    folder.mkdir()
-    jobs = list(jobs_of(count).items())
-    for n in range(FILES):
-        (folder / f"part-{n:02}.conf").write_text(conf_text({"jobs": dict(jobs[n::FILES])}))
-
-
-@contextlib.contextmanager
-def a_fleet(server):
-    try:
-        fleet = Fleet(server.start())
-        shutil.copy(fleet.plugins / "exec.so", fleet.plugins / "second.so")
-        try:
-            yield fleet
-        finally:
-            fleet.close()
-    finally:
-        server.close()
-
-
-def cpu_ticks(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
-
-
-def settled(fleet, notify, guards, device, count):
-    """The jobs have asked for their newest turn; the guards that were seen until then are noted."""
-    guards.update(children_of(device.pid))
-    return notify.texts("^STATUS=.*redis ok") and fleet.client.dbsize() >= count
-
-
-def idle_ticks(pid, seconds):
-    """The one wait here that is for nothing: what is measured is that nothing happens."""
-    before = cpu_ticks(pid)
-    end = time.monotonic() + seconds
-    wait_for(lambda: time.monotonic() >= end, seconds + 5, "the measurement is over")
-    return cpu_ticks(pid) - before
-
-
 def measure(count, idle_seconds, server=None, **top):
-    with a_fleet(server or RedisServer()) as fleet, NotifySocket(fleet.folder / "notify") as notify:
-        device = fleet.device(None, log_level="info", **top)
-        write_jobs(device, count)
-        written_back(ROTAD)
-        begin, guards = time.monotonic(), set()
-        device.start(NOTIFY_SOCKET=notify.path)
-        notify.wait_for("^READY=1$", 10)
-        told = list(notify.messages)
-        index = next(i for i, (_, text) in enumerate(told) if "READY=1" in text)
-        wait_for(lambda: settled(fleet, notify, guards, device, count), 60,
-                 f"{count} jobs wait for their next turn")
-        wait_for(lambda: not children_of(device.pid), 10, "the guards are gone")
-        ticks = idle_ticks(device.pid, idle_seconds)
-        assert device.complaints() == []
-        return Figures(told[index][0] - begin, "\n".join(text for _, text in told[:index + 1]),
-                       len(guards), dirty_kib(device.pid), ticks)
+    with started(count, server, **top) as one:
+        ticks = idle_ticks(one.device.pid, idle_seconds)
+        return Figures(one.ready_s, one.status_at_ready, len(one.guards), dirty_kib(one.device.pid), ticks)
 
 
 @pytest.fixture(scope="module")
