@@ -89,6 +89,13 @@ def measures(with_peers):
     return [importlib.import_module(name) for name in names + ["peers"] * with_peers]
 
 
+def said_of_load():
+    """Times are of a machine that had nothing else to do; or the page says that it had."""
+    load, cpus = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    return [f"The machine was busy when this began (a load of {load:.1f} on {cpus} processors): times, p99 above all, are "
+            "longer here than on a quiet one."] if load > cpus / 4 else []
+
+
 def measured(options, log):
     """(tables, about) of one run."""
     from redis_server import RedisServer  # which looks at ROTA_BUILD
@@ -96,7 +103,7 @@ def measured(options, log):
     server, folder = RedisServer(), pathlib.Path(tempfile.mkdtemp(prefix="rota-bench-"))
     try:
         world = World(folder, pathlib.Path(os.environ["ROTA_BUILD"]), server.start(), options.rounds, options.scale, log,
-                      own_versions())
+                      own_versions(), said_of_load())
         for module in measures(options.peers):
             figures.merge(tables, module.tables(world))
     finally:

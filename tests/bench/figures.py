@@ -81,7 +81,8 @@ class Row:
 
     @property
     def ours(self):
-        return self.who.split(",")[0].split(" ")[0] in ("rota", "rotad")
+        """By its name: those of our programs and modules begin so."""
+        return self.who.startswith(("rota", "guard", "librota"))
 
 
 @dataclasses.dataclass

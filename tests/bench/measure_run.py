@@ -24,6 +24,7 @@ RUN_COST, BARE = BUILD / "tests" / "bench" / "run_cost", BUILD / "tests" / "benc
 JOBS = 8
 WINDOWS = 5
 TRIPS = 400
+ACQUIRE_KEYS = "5"
 TOKEN = re.compile(r"^[\w.-]+:[0-9a-f]{32}$")
 
 
@@ -80,22 +81,18 @@ def running(world, devices=1):
         fleet.close()
 
 
-def between(stamps, finishes, acquires):
-    """ms of each run: from due to begin, from end to finish, from due to finish; and from acquire to finish."""
+def between(stamps, finishes):
+    """ms of each run: from due to begin, from end to finish, from due to finish."""
     by_job = collections.defaultdict(list)
     for at, job, _ in finishes:
         by_job[job].append(at)
-    asked = collections.defaultdict(list)
-    for at, job, _ in acquires:
-        asked[job].append(at)
     found = []
     for stamp in stamps:
-        ends, begins = by_job[stamp.job], asked[stamp.job]
-        end, begin = bisect.bisect_left(ends, stamp.end), bisect.bisect_right(begins, stamp.begin) - 1
-        if end < len(ends) and begin >= 0:
-            due = stamp.turn * 1000
-            found.append(tuple(us / 1000 for us in (stamp.begin - due, ends[end] - stamp.end, ends[end] - due,
-                                                    ends[end] - begins[begin])))
+        ends = by_job[stamp.job]
+        place = bisect.bisect_left(ends, stamp.end)
+        if place < len(ends):
+            end, due = ends[place], stamp.turn * 1000
+            found.append(tuple(us / 1000 for us in (stamp.begin - due, end - stamp.end, end - due)))
     return found
 
 
@@ -106,7 +103,29 @@ def timed(world):
             wait_for(lambda: len(wire.finishes()) > world.rounds, 30 + world.rounds, f"{world.rounds} runs", slowest=0.5)
         finally:
             wire.close()
-        return between(stamps.all()[known:], wire.finishes(), wire.acquires())[:world.rounds]
+        return between(stamps.all()[known:], wire.finishes())[:world.rounds]
+
+
+def against_bare(world):
+    """ms of a bare program that loads a plugin, and of runs from their acquire to their finish, in turns: what lies idle
+    between is as slow for both."""
+    bare, asked, served = [], {}, []
+    plugin = h.compile_plugin(world.folder, HERE / "trivial.c")
+    with running(world) as (_, _):
+        wire = Wire(world.redis)
+        try:
+            while len(bare) < max(20, world.rounds // 5):
+                known = len(wire.finishes())
+                wait_for(lambda: len(wire.finishes()) > known, 30, "another run")
+                bare.append(measure(plugin, 1)[0][0] / 1000)
+        finally:
+            wire.close()
+    for at, job, words in sorted(wire.acquires() + wire.finishes()):
+        if words[2] == ACQUIRE_KEYS:
+            asked[job] = at
+        elif job in asked:
+            served.append((at - asked.pop(job)) / 1000)
+    return bare, served
 
 
 def processor_time(world):
@@ -156,8 +175,9 @@ def token_is_old(token, wire):
 def tables(world):
     world.log(f"a run under the lock: {world.rounds} of them")
     runs = timed(world)
-    begin, release, whole, served = zip(*runs)
-    bare = [row[0] / 1000 for row in measure(h.compile_plugin(world.folder, HERE / "trivial.c"), max(20, world.rounds // 5))]
+    begin, release, whole = zip(*runs)
+    world.log("a run against a bare program")
+    bare, served = against_bare(world)
     trip = round_trip_us(world.redis) / 1000
     world.log("a run's processor time, without a monitor")
     ours, servers, journal = processor_time(world)

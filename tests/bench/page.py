@@ -43,8 +43,8 @@ PLANS = {
         Plan("pass", "Commands where another device has the turn", "commands", "Two devices, by the token in each command."),
         Plan("processes", "Processes of a run", "processes", "That are started for it."),
         Plan("peak", "The largest process of a run", "KiB", "Peak RSS (VmHWM)."),
-        Plan("floor", "What a run stands on", "ms", "A bare dynamic program that loads the same plugin, one SET on a live "
-             "connection, and rota's run between the two scripts' coming to Redis."),
+        Plan("floor", "What a run stands on", "ms", "A bare dynamic program that loads a plugin, one SET on a live "
+             "connection, and rota's run between the two scripts' coming to Redis: in turns."),
     ],
     "Fleets": [
         Plan("takeover", "Takeover after kill -9 of the holder", "s", "From the kill until the next begin; the lock lives "

@@ -99,6 +99,10 @@ def test_nothing_at_all_is_drawn_too():
     assert widths(bars.draw(Table("a", "A < B & C", "ms", [Row("rota", 0), Row("x", 0)]))) == {"ours": 0, "peer": 0}
 
 
+def test_readme_leads_to_the_page_that_is_there():
+    assert not (ROOT / "docs" / "benchmarks.md").exists() or "(docs/benchmarks.md)" in (ROOT / "README.md").read_text()
+
+
 def bench(*options, **more):
     return subprocess.Popen(["/usr/bin/python3", "-B", BENCH / "bench.py", *options], text=True, stdout=subprocess.PIPE,
                             env={**os.environ, "ROTA_BUILD": str(BUILD), **more})
@@ -120,6 +124,8 @@ def folder():
     """A short name: a socket's is limited."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="rota-b-"))
     yield path
+    for pid in marked_processes(path):
+        os.kill(pid, signal.SIGKILL)
     shutil.rmtree(path)
 
 
