@@ -42,6 +42,11 @@ def arguments():
     return given
 
 
+def too_small(folder, length_ms):
+    """Whether the disk has no place for what is written: about 1 MB a minute of 20 devices, mostly journals."""
+    return shutil.disk_usage(folder).free < (200 + length_ms / 60_000 * 3) * 1_000_000
+
+
 def why_not():
     """Why it cannot be played here; empty: it can."""
     if os.geteuid() != 0:
@@ -194,6 +199,9 @@ def main():
         given.keep.mkdir(parents=True)
     folder = given.keep.resolve() if given.keep else pathlib.Path(tempfile.mkdtemp(prefix="rota-soak-"))
     folder.chmod(0o755)
+    if too_small(folder, given.ms):
+        folder.rmdir()
+        sys.exit(f"soak: the disk of {folder} has no place for so long a soak; name another folder by --keep")
     print(f"soak: {given.devices} devices for {given.ms // 1000} s, seed {given.seed}, in {folder}", flush=True)
     status = run_inside(given, folder)
     if status:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a soak is told: by its devices as their service manager, by the servers, and by /proc."""
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -14,10 +15,22 @@ import time
 import redis
 
 from fleet import children_of
+from redis_server import TESTS_USER
 from world import PREFIX, append, boot_us
 
 SAMPLE_SECONDS = 5
 OF_LOCKS = re.compile(re.escape(PREFIX) + r"\{[^}]*\}:(lock|seats)$")
+WRITES = ("set", "del", "unlink", "expire", "pexpire", "pexpireat", "zadd", "zrem", "zremrangebyscore")
+# A line of MONITOR: the server's time, the database, who, and the words, quoted as redis-cli does.
+SHOWN = re.compile(r"^\+(\d+\.\d{6}) \[\d+ (.*?)\] (.*)$")
+WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
+ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|.)")
+CONTROL = {"n": "\n", "r": "\r", "t": "\t", "a": "\a", "b": "\b"}
+
+
+def unescape(match):
+    text = match[1]
+    return chr(int(text[1:], 16)) if len(text) == 3 else CONTROL.get(text, text)
 
 
 class Watch:
@@ -59,33 +72,37 @@ class Watch:
                         append(key.data.folder / "notify.jsonl", us=boot_us(), pid=pid, text=data.decode().strip())
 
     def _commands(self, server):
-        with open(self.redis / "commands.jsonl", "a", encoding="utf-8") as out:
+        with open(self.redis / "commands.jsonl", "a", encoding="utf-8", buffering=1) as out:
             while not self.closed.is_set():
                 try:
-                    # It ends with its server: redis-py closes a monitor that hears nothing for a time.
-                    with server.client(socket_timeout=None) as client, client.monitor() as monitor:
+                    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+                        sock.connect(str(server.socket))
+                        sock.sendall(f"AUTH {TESTS_USER} any\r\nMONITOR\r\n".encode())
                         out.write(json.dumps({"us": boot_us(), "server": server.name, "open": True}) + "\n")
-                        self._monitor(server, monitor, out)
-                except (redis.RedisError, ValueError, OSError):
-                    self.closed.wait(0.1)
-                out.flush()
+                        self._monitor(server, sock.makefile("r", encoding="utf-8", errors="replace"), out)
+                except OSError:
+                    pass
+                self.closed.wait(0.1)
 
-    def _monitor(self, server, monitor, out):
-        script, client = None, None
-        while not self.closed.is_set():
-            each = monitor.next_command()
-            words = each["command"].split(" ")
-            if each["client_type"] != "lua":
-                client = f"{each['client_address']}:{each['client_port']}"
-                name = words[0].lower()
-                script = words[1][:8] if name == "evalsha" else "eval" if name == "eval" else None
-                # A write that no script did; of a replica, what its master sent.
-                if name not in ("set", "del", "unlink", "pexpire", "pexpireat", "zadd", "zrem"):
-                    continue
-            if len(words) > 1 and OF_LOCKS.match(words[1]) and words[0].lower() not in (
-                    "get", "getrange", "strlen", "pttl", "type", "exists", "zcard", "zscore", "zrange", "zrangebyscore"):
-                out.write(json.dumps({"us": boot_us(), "server_us": int(each["time"] * 1_000_000), "server": server.name,
-                                      "client": client, "script": script, "words": words}) + "\n")
+    @staticmethod
+    def _monitor(server, lines, out):
+        """Until the server ends. What a script did comes behind its EVALSHA, as a client's that is called lua."""
+        client, script = None, None
+        for line in lines:
+            shown = SHOWN.match(line)
+            if not shown:
+                continue
+            words = WORD.findall(shown[3])
+            command = words[0].lower()
+            if shown[2] != "lua":
+                client, script = shown[2], None
+                if command == "evalsha":
+                    script = words[1][:8]
+                elif command == "eval":
+                    script = hashlib.sha1(ESCAPED.sub(unescape, words[1]).encode("latin-1", "replace")).hexdigest()[:8]
+            if command in WRITES and len(words) > 1 and OF_LOCKS.match(words[1]):
+                out.write(json.dumps({"us": boot_us(), "server_us": int(shown[1].replace(".", "")),
+                                      "server": server.name, "client": client, "script": script, "words": words}) + "\n")
 
     def _switches(self, sentinel):
         while not self.closed.is_set():
