@@ -11,8 +11,8 @@ ROW, BAR, TOP, LEFT, WIDTH, RIGHT = 26, 14, 44, 250, 420, 120
 DECADES_RATIO = 30
 STYLE = """<style>
 text { fill: #222; font: 12px sans-serif } .title { font-size: 14px } .grid { stroke: #ddd }
-.ours { fill: #1f5fa8; stroke: #1f5fa8 } .peer { fill: none; stroke: #777 } .whisker { stroke: #b3541e; stroke-width: 2 }
-.page { fill: white }
+.ours { fill: #1f5fa8; stroke: #1f5fa8 } .peer { fill: none; stroke: #777 } .page { fill: white }
+.whisker { stroke: #b3541e; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
 text { fill: #ddd } .grid { stroke: #444 } .ours { fill: #6ea8ea; stroke: #6ea8ea } .peer { stroke: #aaa }
 .whisker { stroke: #f0a070 } .page { fill: #16181c } }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""All figures from one run, into benchmarks.md and benchmarks/*.svg of a folder (docs). ./quickstart bench builds what it
-measures and calls it. Nothing of that folder is touched until all has been measured."""
+"""All figures from one run, into benchmarks.md and benchmarks/*.svg of a folder (docs). ./quickstart bench builds what
+it measures and calls it. Nothing of that folder is touched until all has been measured."""
 import argparse
 import contextlib
 import dataclasses
@@ -53,9 +53,11 @@ def value_of(path, name):
 
 
 def is_virtual():
-    said = output_of("systemd-detect-virt")
-    if said and said != "none":
-        return f"yes, {said}"
+    """A machine that another plays, or a container on one, or both."""
+    kinds = [output_of("systemd-detect-virt", kind) for kind in ("--vm", "--container")]
+    known = ", ".join(kind for kind in kinds if kind not in ("", "none"))
+    if known:
+        return f"yes, {known}"
     return "yes" if " hypervisor" in pathlib.Path("/proc/cpuinfo").read_text() else "no"
 
 
@@ -92,8 +94,8 @@ def measures(with_peers):
 def said_of_load():
     """Times are of a machine that had nothing else to do; or the page says that it had."""
     load, cpus = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    return [f"The machine was busy when this began (a load of {load:.1f} on {cpus} processors): times, p99 above all, are "
-            "longer here than on a quiet one."] if load > cpus / 4 else []
+    return [f"The machine was busy when this began (a load of {load:.1f} on {cpus} processors): times, p99 above all, "
+            "are longer here than on a quiet one."] if load > cpus / 4 else []
 
 
 def measured(options, log):
@@ -102,8 +104,8 @@ def measured(options, log):
     tables, about, began = page.empty_tables(), {"machine": machine()}, time.monotonic()
     server, folder = RedisServer(), pathlib.Path(tempfile.mkdtemp(prefix="rota-bench-"))
     try:
-        world = World(folder, pathlib.Path(os.environ["ROTA_BUILD"]), server.start(), options.rounds, options.scale, log,
-                      own_versions(), said_of_load())
+        world = World(folder, pathlib.Path(os.environ["ROTA_BUILD"]), server.start(), options.rounds, options.scale,
+                      log, own_versions(), said_of_load())
         for module in measures(options.peers):
             figures.merge(tables, module.tables(world))
     finally:
@@ -141,7 +143,7 @@ def arguments():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs", help="the folder for the page")
     parser.add_argument("--peers", action="store_true", help="measure the others as well")
     parser.add_argument("--rounds", type=int, default=500, help="how many runs are measured")
-    parser.add_argument("--scale", type=float, default=1, help="less than 1: all else is measured less often and for less long")
+    parser.add_argument("--scale", type=float, default=1, help="less than 1: all else is measured less")
     parser.add_argument("--keep", type=pathlib.Path, help="write all values into this file (JSON)")
     parser.add_argument("--from", dest="kept", type=pathlib.Path, help="measure nothing; draw what was kept")
     return parser.parse_args()

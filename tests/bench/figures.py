@@ -123,7 +123,8 @@ class Table:
         verb = "does" if len(better) == 1 else "do"
         place = len(better) + 1
         return (f"**{better[0].who} wins**; rota has place {place} of {len(self.peers()) + 1} with "
-                f"{self.said(mine.median)}{self.times(mine.median, better[0].median)}. Better than rota {verb}: {names}.")
+                f"{self.said(mine.median)}{self.times(mine.median, better[0].median)}. "
+                f"Better than rota {verb}: {names}.")
 
     def said(self, value):
         return f"{number(value)} {self.unit}"

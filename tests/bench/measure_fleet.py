@@ -87,8 +87,8 @@ def takeovers(world):
     with a_fleet(world) as (fleet, stamps):
         world.redis.allow("~test:g*")
         for number in range(groups):
-            job = stamps.job(hold=True, every="366d", catch_up="366d", first="now", worst_case="1m", lease=f"{LEASE_S}s",
-                             splay=f"{SPLAY_S}s", retry_delay="0s", stop_grace="300ms")
+            job = stamps.job(hold=True, every="366d", catch_up="366d", first="now", worst_case="1m",
+                             lease=f"{LEASE_S}s", splay=f"{SPLAY_S}s", retry_delay="0s", stop_grace="300ms")
             for place in range(DEVICES):
                 fleet.device({f"held_{number}": job}, name=f"g{number}-{place}", prefix=f"test:g{number}:").start()
         wait_for(lambda: stamps.count() >= groups, 60, "every group's job runs")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Devices at rest, with 1 to 1,000 jobs of which none is due: start, memory, wake-ups, processor time, bytes written."""
+"""Devices at rest, with 1 to 1,000 jobs of which none is due: start, memory, wake-ups, processor time, bytes."""
 import collections
 import contextlib
 import shutil
@@ -100,7 +100,7 @@ def started(count, server=None, watchdog_s=0, **top):
 
 
 def start_times(count, rounds):
-    """ms from before the spawn until READY, of as many starts: the later ones find in Redis what a start finds there."""
+    """ms from before the spawn until READY, of so many starts: the later ones find their configuration in Redis."""
     took = []
     with a_fleet(RedisServer()) as fleet:
         device = fleet.device(None, log_level="info")
@@ -160,6 +160,6 @@ def tables(world):
         found["idle"].append(Row("rota", dirty_kib(pid)))
         found["pss"].append(Row("rota", pss_kib(pid)))
         found["switches"].append(Row("rota", minutes[usual].switches))
-        found["disk"].append(Row("rota, idle, a day", minutes[usual].written * 1440, "written by write(2) beside the journal"))
+        found["disk"].append(Row("rota, idle, a day", minutes[usual].written * 1440, "beside the journal"))
         found["start_by_jobs"] += [Row(name, one.ready_s * 1000) for name, one in all_of.items() if name in names]
     return dict(found)

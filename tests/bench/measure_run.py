@@ -100,15 +100,15 @@ def timed(world):
     with running(world) as (_, stamps):
         wire, known = Wire(world.redis), stamps.count()
         try:
-            wait_for(lambda: len(wire.finishes()) > world.rounds, 30 + world.rounds, f"{world.rounds} runs", slowest=0.5)
+            wait_for(lambda: len(wire.finishes()) > world.rounds, 30 + world.rounds, "the runs are over", slowest=0.5)
         finally:
             wire.close()
         return between(stamps.all()[known:], wire.finishes())[:world.rounds]
 
 
 def against_bare(world):
-    """ms of a bare program that loads a plugin, and of runs from their acquire to their finish, in turns: what lies idle
-    between is as slow for both."""
+    """ms of a bare program that loads a plugin, and of runs from their acquire to their finish, in turns: what lies
+    idle between is as slow for both."""
     bare, asked, served = [], {}, []
     plugin = h.compile_plugin(world.folder, HERE / "trivial.c")
     with running(world) as (_, _):

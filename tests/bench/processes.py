@@ -52,7 +52,7 @@ def peak_kib(pid):
 
 
 def written(pid):
-    """Bytes that it, and those below it that have ended, passed to write(2): to files and pipes, not to sockets by send."""
+    """Bytes that it, and those below it that have ended, passed to write(2): no socket's."""
     rows = pathlib.Path(f"/proc/{pid}/io").read_text().splitlines()
     return int(next(row.split()[1] for row in rows if row.startswith("wchar:")))
 

@@ -50,8 +50,8 @@ class Wire(Monitor):
 
     def of_script(self, keys):
         """[(us, job, words)]: the scripts on a job's lock that take so many keys. acquire has 5, finish 3."""
-        return [(sent.at, job_of(sent.words[3]), sent.words) for sent in list(self.sent)
-                if sent.words[0].upper() == "EVALSHA" and sent.words[2] == str(keys) and sent.words[3].endswith(":lock")]
+        return [(at, job_of(words[3]), words) for at, words in list(self.sent)
+                if words[0].upper() == "EVALSHA" and words[2] == str(keys) and words[3].endswith(":lock")]
 
     def of_index(self):
         """When the fleet's index was told of a job's newest turn."""
