@@ -6,7 +6,7 @@ import math
 
 from figures import number
 
-ROW, BAR, TOP, LEFT, WIDTH, RIGHT = 26, 14, 44, 250, 420, 120
+ROW, BAR, TOP, LEFT, WIDTH, RIGHT = 26, 14, 44, 280, 420, 120
 # From here on small values would be no more than a line at the axis.
 DECADES_RATIO = 30
 STYLE = """<style>
@@ -80,7 +80,8 @@ def draw(table):
     rows = sorted(table.rows, key=lambda row: row.median) if table.peers() and table.compared else table.rows
     axis = Axis([value for row in rows for value in (row.median, row.p99)])
     bottom = TOP + ROW * len(rows)
-    parts = [text(12, 20, f"{table.title}, {table.unit}" + (" (each step is ten times the last)" if axis.log else ""),
+    title = table.title if table.unit in table.title.lower() else f"{table.title}, {table.unit}"
+    parts = [text(12, 20, title + (" (each step is ten times the last)" if axis.log else ""),
                   kind="title")]
     for tick in axis.ticks():
         x = axis.x(tick)

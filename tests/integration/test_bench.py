@@ -68,7 +68,16 @@ def test_a_bound_that_is_broken_is_said():
     text = page.bounds_text({table.key: table for table in tables if table.rows})
     assert re.search(r"10 jobs: private dirty \| 400 KiB \| 401 KiB \| \*\*no\*\*", text)
     assert re.search(r"stripped \| 300 KiB \| 300 KiB \| yes", text)
-    assert "takeover" not in text  # which was not measured
+    assert "takeover" not in text and "round trips" not in text  # which were not measured
+
+
+def test_a_run_over_its_floor():
+    tables = page.empty_tables()
+    figures.merge(tables, {"floor": [Row("a bare program that loads the plugin", [0.8, 2, 3]),
+                                     Row("a round trip to Redis", 0.1), Row("rota, from acquire to finish", [2.9, 4.3, 9])]})
+    text = page.bounds_text({table.key: table for table in tables if table.rows})
+    assert re.search(r"by medians \| 1.50 times \| 2.00 times \| \*\*no\*\*", text)
+    assert re.search(r"only adds \| 1.50 times \| 3 times \| \*\*no\*\*", text)
 
 
 def test_spread():
