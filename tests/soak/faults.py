@@ -16,7 +16,6 @@ from world import MASTER, append, boot_us, fill
 LOOK_MS = 50
 ANSWER_US = 15_000_000
 AIM_US = 25_000_000  # so long something is waited for that runs
-FOREVER_US = 1 << 60
 
 
 def send(pids, number):
@@ -29,7 +28,8 @@ class Faults:
     def __init__(self, world, planned):
         self.world, self.begun_us, self.last_end_us, self.counts = world, boot_us(), 0, {}
         self.stopping = False
-        self.waiting = [(self.begun_us + each.at * 1000, number, self._whole(each)) for number, each in enumerate(planned)]
+        self.waiting = [(self.begun_us + each.at * 1000, number, self._whole(each))
+                        for number, each in enumerate(planned)]
         heapq.heapify(self.waiting)
 
     def step(self):
@@ -67,8 +67,10 @@ class Faults:
     def _device(self, fault, facts):
         """One that lives: that of the plan, else another one that the seed chooses."""
         device = self.world.devices[fault.devices[0]]
-        if device.process is None or device.process.poll() is not None:
-            living = [each for each in self.world.devices.values() if each.process]
+        if not device.lives():
+            living = [each for each in self.world.devices.values() if each.lives()]
+            if not living:
+                raise RuntimeError("no device lives")
             device = living[fault.more % len(living)]
         facts["devices"] = [device.name]
         return device
@@ -77,7 +79,7 @@ class Faults:
         """A guard and its worker, on whichever device runs something; waits for it."""
         chance, until = random.Random(fault.more), boot_us() + AIM_US
         while boot_us() < until:
-            found = [(device, guard, worker) for device in self.world.devices.values() if device.process
+            found = [(device, guard, worker) for device in self.world.devices.values() if device.lives()
                      for guard in device.guards() for worker in fleet.children_of(guard)[:1]]
             if found:
                 device, guard, worker = chance.choice(found)
@@ -109,7 +111,8 @@ class Faults:
     def lose_device(self, fault, facts):
         device = self._device(fault, facts)
         facts.update(pid=device.pid, ok=True)
-        device.kill_supervisor(FOREVER_US)
+        device.away += 1
+        device.kill_supervisor(0)
         try:
             until = boot_us() + 10_000_000
             while pids := device.processes():
@@ -118,9 +121,10 @@ class Faults:
                     raise RuntimeError(f"these cannot be killed: {pids}")
                 yield 1
             facts["gone_us"] = boot_us()
+            device.forget()
             yield fault.length
         finally:
-            device.back_us = 0
+            device.away -= 1
 
     def _stop(self, pids, fault, facts):
         facts.update(pids=pids, ok=True)

@@ -207,6 +207,8 @@ def main():
     if status:
         print(f"soak: the world ended with {status}; what it left is in {folder}", flush=True)
         return 1
+    if json.loads((folder / "soak.json").read_text())["interrupted"]:
+        print("soak: interrupted")
     summary(folder)
     from check import check
     violations = check(folder)

@@ -101,8 +101,9 @@ class Watch:
                 elif command == "eval":
                     script = hashlib.sha1(ESCAPED.sub(unescape, words[1]).encode("latin-1", "replace")).hexdigest()[:8]
             if command in WRITES and len(words) > 1 and OF_LOCKS.match(words[1]):
-                out.write(json.dumps({"us": boot_us(), "server_us": int(shown[1].replace(".", "")),
-                                      "server": server.name, "client": client, "script": script, "words": words}) + "\n")
+                row = {"us": boot_us(), "server_us": int(shown[1].replace(".", "")), "server": server.name,
+                       "client": client, "script": script, "words": words}
+                out.write(json.dumps(row) + "\n")
 
     def _switches(self, sentinel):
         while not self.closed.is_set():

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The work of the soak's jobs: exec runs it, and it writes into its device's ledger what happens, an
- * account that rotad has no part in.
- *   work LEDGER MODE MILLISECONDS [STORAGE] */
+ * The work of the soak's jobs: exec runs it, and it writes into its device's ledger what happens,
+ * an account that rotad has no part in.
+ *
+ *     work LEDGER MODE MILLISECONDS [STORAGE] */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -55,7 +56,7 @@ static void work(int64_t length_ms)
 
     while ((left = until - now_us(CLOCK_BOOTTIME)) > 0) {
         int64_t pause_us = left < BEAT_MS * 1000 ? left : BEAT_MS * 1000;
-        struct timespec pause = {.tv_nsec = pause_us * 1000};
+        struct timespec pause = { .tv_nsec = pause_us * 1000 };
 
         nanosleep(&pause, NULL);
         note("beat");
@@ -140,7 +141,8 @@ int main(int argc, char **argv)
         kill(getppid(), SIGSEGV);
         pause();
     }
-    if (strcmp(mode, "fails") == 0 || (strcmp(mode, "flaky") == 0 && turn / 1000 % 3 == 0 && attempt == 1))
+    if (strcmp(mode, "fails") == 0 ||
+        (strcmp(mode, "flaky") == 0 && turn / 1000 % 3 == 0 && attempt == 1))
         status = 1;
     note(status ? "fail" : "end");
     return status;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The soak's world: a bridge, and behind it each device, server and Sentinel in a network namespace of its own.
+"""The soak's world: a bridge, and at it each device, server and Sentinel in a network namespace of its own.
 
-All of this is in namespaces of the soak (soak.py): what is left when it ends, however it ends, the kernel takes away."""
+All of this is in namespaces of the soak (soak.py): however it ends, the kernel takes away what is left."""
 import contextlib
 import json
 import os
@@ -204,6 +204,7 @@ class Device(fleet.Device):
         self.world, name = world, f"d{number:02}"
         self.node = Node(name, f"10.77.1.{number}")
         self.begin_us, self.end, self.back_us = 0, None, None
+        self.away = 0  # so many faults keep it from coming back
         folder = world.folder / "devices" / name
         settings = jobs.conf(str(world.work), str(folder / "ledger"), str(world.folder / "storage"), world.names)
         top = {"prefix": PREFIX, "metrics_file": str(folder / "run" / "metrics"), "checkin": "10m", "redis": {
@@ -231,34 +232,48 @@ class Device(fleet.Device):
         return subprocess.Popen([self.world.rotactl, "--runtime-dir", str(self.run), *words],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def lives(self):
+        return self.process is not None and self.end is None and self.process.poll() is None
+
     def kill_supervisor(self, back_us):
-        """Until then it stays away."""
+        """It comes back then, if no other fault keeps it away."""
         self.end, self.back_us = "killed by us", back_us
         self.process.kill()
+
+    def forget(self):
+        """What a boot clears: the runtime folder. It is full, or not, as before."""
+        for each in self.run.iterdir():
+            if each.name != "fill":
+                shutil.rmtree(each) if each.is_dir() else each.unlink()
+
+    def note_life(self, how):
+        append(self.folder / "lives.jsonl", pid=self.process.pid, begin_us=self.begin_us, end_us=boot_us(), how=how)
+        self.process = None
 
     def look(self):
         """Notes its end, and starts it again in time, unless a fault keeps it away."""
         if self.process and self.process.poll() is not None:
             status = self.process.returncode
             how = self.end or (f"exit {status}" if status >= 0 else f"signal {-status}")
-            append(self.folder / "lives.jsonl", pid=self.process.pid, begin_us=self.begin_us, end_us=boot_us(), how=how)
-            self.process = None
+            self.note_life(how)
             if self.back_us is None:
                 self.back_us = boot_us() + RESTART_US
-        if self.process is None and self.back_us is not None and boot_us() >= self.back_us:
+        if self.process is None and not self.away and self.back_us is not None and boot_us() >= self.back_us:
             self.start()
 
 
 class World:
     def __init__(self, folder, build, devices, work):
-        self.folder, self.work, self.jobs, self.rotactl = folder, work, list(jobs.JOBS), str(build / "runtime/rotactl/rotactl")
+        self.folder, self.work, self.jobs = folder, work, list(jobs.JOBS)
+        self.rotactl = str(build / "runtime" / "rotactl" / "rotactl")
         self.plugins = folder / "plugins"
         self.plugins.mkdir(mode=0o755)
         shutil.copy(build / "plugins" / "exec.so", self.plugins)
         self.names = [f"d{number:02}" for number in range(1, devices + 1)]
         make_bridge()
         (folder / "devices").mkdir()
-        self.servers = [Server(folder / "redis", "a", "10.77.0.1"), Server(folder / "redis", "b", "10.77.0.2", "10.77.0.1")]
+        self.servers = [Server(folder / "redis", "a", "10.77.0.1"),
+                        Server(folder / "redis", "b", "10.77.0.2", "10.77.0.1")]
         self.sentinels = [Sentinel(folder / "redis", f"s{number}", f"10.77.0.{10 + number}", "10.77.0.1")
                           for number in (1, 2, 3)]
         self.devices = {name: Device(self, number) for number, name in enumerate(self.names, 1)}
@@ -293,8 +308,7 @@ class World:
                 device.kill()
                 status = "none: it did not end in 25 s of being asked"
             how = "the end" if status == 0 else f"exit {status} at the end"
-            append(device.folder / "lives.jsonl", pid=device.process.pid, begin_us=device.begin_us, end_us=boot_us(), how=how)
-            device.process = None
+            device.note_life(how)
 
     def end_servers(self):
         for each in (*self.sentinels, *self.servers):
