@@ -115,7 +115,7 @@ class Faults:
         device.kill_supervisor(0)
         try:
             until = boot_us() + 10_000_000
-            while pids := device.processes():
+            while pids := device.node.processes():
                 send(pids, signal.SIGKILL)
                 if boot_us() > until:
                     raise RuntimeError(f"these cannot be killed: {pids}")
@@ -153,7 +153,7 @@ class Faults:
         try:
             # The supervisor first: nothing new begins. What the others begin meanwhile the next look finds.
             for _ in range(5):
-                fresh = [pid for pid in {device.pid, *device.processes()} if pid not in pids]
+                fresh = [pid for pid in {device.pid, *device.node.processes()} if pid not in pids]
                 fresh.sort(key=lambda pid: pid != device.pid)
                 send(fresh, signal.SIGSTOP)
                 pids += fresh

@@ -24,6 +24,9 @@ PREFIX, MASTER = "soak:", "soak"
 PORT, SENTINEL_PORT = 6379, 26379
 DOWN_AFTER_MS, FAILOVER_TIMEOUT_MS = 2_000, 6_000
 WATCHDOG_US = 10_000_000
+# Where each device finds its own folder, so that all have the same configuration of each job.
+OWN = pathlib.Path("/run/soak")
+ENTER = f'mount --bind "$1" {OWN} && shift && exec "$@"'
 RESTART_US = 500_000  # as systemd's RestartSec, for a rotad that ends without us
 
 
@@ -52,6 +55,7 @@ def fill(folder):
 
 def make_bridge():
     pathlib.Path("/run/netns").mkdir()
+    OWN.mkdir()
     run("ip", "-batch", "-", text="link set lo up\nlink add br0 type bridge\nlink set br0 up\n"
         "addr add 10.77.0.254/16 dev br0\n")
 
@@ -66,6 +70,16 @@ class Node:
         run("ip", "-batch", "-", text=f"netns add {name}\nlink add v-{name} type veth peer name eth0 netns {name}\n"
             f"link set v-{name} master br0 up\n")
         run("ip", "-n", name, "-batch", "-", text=f"link set lo up\naddr add {address}/16 dev eth0\nlink set eth0 up\n")
+        self.identity = os.stat(f"/run/netns/{name}").st_ino
+
+    def processes(self):
+        """All that live in there, whatever they are."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if os.stat(f"/proc/{pid}/ns/net").st_ino == self.identity:
+                    found.append(int(pid))
+        return found
 
     def take_link_down(self):
         self.downs += 1
@@ -206,12 +220,13 @@ class Device(fleet.Device):
         self.begin_us, self.end, self.back_us = 0, None, None
         self.away = 0  # so many faults keep it from coming back
         folder = world.folder / "devices" / name
-        settings = jobs.conf(str(world.work), str(folder / "ledger"), str(world.folder / "storage"), world.names)
+        settings = jobs.conf(str(world.work), str(OWN / "ledger"), str(world.folder / "storage"), world.names)
         top = {"prefix": PREFIX, "metrics_file": str(folder / "run" / "metrics"), "checkin": "10m", "redis": {
             "sentinels": [f"{each.node.address}:{SENTINEL_PORT}" for each in world.sentinels], "master": MASTER,
             "tls": False, "connect_timeout": f"{jobs.CONNECT_MS}ms", "command_timeout": f"{jobs.COMMAND_MS}ms",
             "backoff_min": "100ms", "backoff_max": "2s"}}
-        place = types.SimpleNamespace(folder=world.folder / "devices", plugins=world.plugins, enter=self.node.enter,
+        enter = [*self.node.enter, "unshare", "--mount", "sh", "-c", ENTER, "sh", str(folder)]
+        place = types.SimpleNamespace(folder=world.folder / "devices", plugins=world.plugins, enter=enter,
                                       environment=dict(os.environ), redis=types.SimpleNamespace(address=""))
         self.jobs = settings
         super().__init__(place, name, settings, top)
@@ -223,9 +238,6 @@ class Device(fleet.Device):
         self.begin_us, self.end, self.back_us = boot_us(), None, None
         return super().start(clock, NOTIFY_SOCKET=str(self.folder / "notify"), WATCHDOG_USEC=str(WATCHDOG_US),
                              **environment)
-
-    def processes(self):
-        return [pid for pid in fleet.marked_processes(self.folder) if pid != os.getpid()]
 
     def tell(self, *words):
         """rotactl, which is not waited for."""
