@@ -150,7 +150,7 @@ def arguments():
 
 
 def end_well(number, _frame):
-    """A signal ends it as Ctrl-C does: whoever has started something ends it."""
+    """As an error does: whoever has started something ends it."""
     raise SystemExit(128 + number)
 
 
@@ -159,7 +159,8 @@ def main():
     # Now: what cannot be written is not to be found out in ten minutes.
     options.out.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("ROTA_BUILD", str(ROOT / "build" / "release"))
-    signal.signal(signal.SIGTERM, end_well)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_well)
     began, terminal = time.monotonic(), sys.stdout
 
     def log(sentence):

@@ -113,7 +113,7 @@ def test_readme_leads_to_the_page_that_is_there():
 
 
 def bench(*options, **more):
-    return subprocess.Popen(["/usr/bin/python3", "-B", BENCH / "bench.py", *options], text=True, stdout=subprocess.PIPE,
+    return subprocess.Popen(["/usr/bin/python3", "-B", BENCH / "bench.py", *options], text=True, stdout=subprocess.PIPE, start_new_session=True,
                             env={**os.environ, "ROTA_BUILD": str(BUILD), **more})
 
 
@@ -138,12 +138,14 @@ def folder():
     shutil.rmtree(path)
 
 
-def test_who_ends_it_finds_all_as_it_was(folder, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_who_ends_it_finds_all_as_it_was(folder, tmp_path, number):
+    """Ctrl-C reaches all that it has started as well."""
     (tmp_path / "benchmarks.md").write_text("the last one")
     process = bench("--out", tmp_path, "--scale", "0.1", TMPDIR=str(folder))
     wait_for(lambda: any("rotad" in command for command in marked_processes(folder).values()), 30, "it measures")
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 128 + signal.SIGTERM
+    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+    assert process.wait(60) == 128 + number
     process.stdout.close()
     assert list(folder.iterdir()) == [] and marked_processes(folder) == {}
     assert [path.name for path in tmp_path.iterdir()] == ["benchmarks.md"]
