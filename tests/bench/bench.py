@@ -154,6 +154,12 @@ def end_well(number, _frame):
     raise SystemExit(128 + number)
 
 
+def signal_behind(error):
+    while error and not isinstance(error, SystemExit):
+        error = error.__context__
+    return error
+
+
 def main():
     options = arguments()
     # Now: what cannot be written is not to be found out in ten minutes.
@@ -174,7 +180,10 @@ def main():
             try:
                 with contextlib.redirect_stdout(chatter):
                     tables, about = measured(options, log)
-            except Exception:
+            except Exception as error:
+                # What a signal interrupted may end badly for that: a device that had hardly begun, for one.
+                if ended := signal_behind(error):
+                    raise ended from None
                 chatter.seek(0)
                 sys.stderr.write(chatter.read()[-5000:])
                 raise
