@@ -19,12 +19,13 @@ import tempfile
 import time
 
 import redis_server
+import valgrind
 from guard_harness import BUILD, ROOT, is_alive  # noqa: F401 (ROOT is for others)
 
 ROTAD = BUILD / "runtime" / "supervisor" / "rotad"
 PLUGINS = BUILD / "plugins"
 
-SANITIZED = os.environ.get("ROTA_SANITIZED") == "1" or (
+SANITIZED = bool(valgrind.FOLDER) or os.environ.get("ROTA_SANITIZED") == "1" or (
     ROTAD.exists() and b"__asan_init" in ROTAD.read_bytes())
 SLOWNESS = 4 if SANITIZED else 1
 
@@ -137,7 +138,7 @@ class Device:
         fresh.rename(self.conf)
 
     def command(self, *options):
-        return [str(ROTAD), "-c", str(self.conf), "--runtime-dir", str(self.folder / "run"),
+        return [*valgrind.PREFIX, str(ROTAD), "-c", str(self.conf), "--runtime-dir", str(self.folder / "run"),
                 *options]
 
     def start(self, clock=None, **environment):

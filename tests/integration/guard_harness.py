@@ -10,11 +10,13 @@ import subprocess
 import time
 from pathlib import Path
 
+import valgrind
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("ROTA_BUILD", ROOT / "build" / "release"))
 GUARD = BUILD / "runtime" / "guard" / "rota-guard"
 EXEC = BUILD / "plugins" / "exec.so"
-SANITIZED = b"__asan_init" in GUARD.read_bytes() if GUARD.exists() else False
+SANITIZED = bool(valgrind.FOLDER) or (GUARD.exists() and b"__asan_init" in GUARD.read_bytes())
 
 START, DEADLINE, STOP, PROBE = 1, 2, 3, 4
 STARTED, OUTPUT, LOG, PROGRESS, ENDED, PROBED = 64, 65, 66, 67, 68, 69
@@ -170,7 +172,7 @@ class Guard:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if send_buffer:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
-        command = [*prefix, str(program), mode] + (["test"] if mode == "--run" else [])
+        command = [*prefix, *valgrind.PREFIX, str(program), mode] + (["test"] if mode == "--run" else [])
         # bash, since dash knows no descriptor above 9.
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", f'exec "$0" "$@" 3<&{theirs.fileno()}', *command],

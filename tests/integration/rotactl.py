@@ -5,6 +5,7 @@ import socket
 import struct
 import subprocess
 
+import valgrind
 from fleet import BUILD, SLOWNESS, wait_for
 
 ROTACTL = BUILD / "runtime" / "rotactl" / "rotactl"
@@ -20,7 +21,7 @@ def socket_of(device):
 
 
 def command(device, *words, enter=()):
-    return [*enter, ROTACTL, "--runtime-dir", folder_of(device), *words]
+    return [*enter, *valgrind.PREFIX, ROTACTL, "--runtime-dir", folder_of(device), *words]
 
 
 def rotactl(device, *words, enter=()):
