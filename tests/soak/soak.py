@@ -210,9 +210,10 @@ def main():
     if json.loads((folder / "soak.json").read_text())["interrupted"]:
         print("soak: interrupted")
     summary(folder)
-    from check import check
-    violations = check(folder)
-    for each in violations:
+    from check import examine
+    findings = examine(folder)
+    violations = findings.broken
+    for each in (*findings.lines(), *map(": ".join, violations)):
         print(f"soak: {each}")
     if violations:
         print(f"soak: {len(violations)} violations with --seed {given.seed}; all of it is in {folder}")

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""Promises 1, 2, 6 and 7, and that no turn is missed that could have been done."""
+import collections
+import datetime
+import re
+
+START_US = 1_000_000  # PROTOCOL.md's A: spawn, exec and loading
+CLOCK_US = 50_000  # the fleet's clock is estimated from replies
+NOISE_US = 500_000  # of a machine that all devices share
+CHANGE = re.compile(r"(\S+)Z debug: (\S+): (\w+) -> (\w+) ")
+GOOD = ("succeeded", "nothing")
+GIVEN_BACK = ("declined", "unstarted")
+
+
+def once_a_turn(soak, findings):
+    promise = "1 once a turn"
+    for job, facts in soak.jobs.items():
+        by_device = facts["scope"] == "device"
+        done = [each for each in soak.history if each["job"] == job and each["outcome"] in GOOD]
+        for run in soak.by_job[job]:
+            granted = run.grant.at if run.grant else run.begin
+            before = [each for each in done if each["turn"] >= run.turn and each["at"] < granted - 2_000 and
+                      (not by_device or each["device"] == run.device)]
+            excuse = ""
+            if before and all(soak.lost_between(each["at"], granted) for each in before):
+                excuse = "by servers that lost the record (promise 8)"
+            findings.case(promise, not before, f"{run} begins after turn {before[0]['turn'] if before else 0} was "
+                          f"recorded as done at {before[0]['at'] if before else 0}", excuse)
+        recorded = {(each["turn"], each["token"]) for each in done}
+        unrecorded_twice(soak, findings, job, by_device, recorded)
+
+
+def unrecorded_twice(soak, findings, job, by_device, recorded):
+    """Work that was done, and is done again, though nobody has a record of it: only where none could be made."""
+    promise = "1 once a turn"
+    again = collections.defaultdict(list)
+    for run in soak.by_job[job]:
+        again[run.turn, run.device if by_device else None].append(run)
+    for runs in again.values():
+        for run, after in zip(runs, runs[1:]):
+            if "end" not in run.whats or (run.grant and (run.turn, run.grant.token) in recorded):
+                continue
+            end = run.grant.expires if run.grant else run.last + 1_000_000
+            of_it = soak.faults_of(run.device, run.whats["end"] - NOISE_US, end, 2_000_000)
+            excuse = ("whose end could not be told, or who died first" if of_it or
+                      soak.servers_ill(run.whats["end"], end) else "")
+            findings.case(promise, False, f"{after} begins though {run} has done it, and nothing kept it from "
+                          "telling so", excuse)
+
+
+def tries(soak, findings):
+    promise, poison = "1 at most so many attempts", "6 a poison job is contained"
+    for job, facts in soak.jobs.items():
+        by_device = facts["scope"] == "device"
+        of_turn = collections.defaultdict(list)
+        for run in soak.by_job[job]:
+            given_back = run.grant and run.grant.outcome in GIVEN_BACK
+            if not soak.by_hand(run) and not given_back:
+                of_turn[run.turn, run.device if by_device else ""].append(run)
+        streak = None  # the end of the newest turn that was given up, until one succeeds
+        for (turn, _), runs in sorted(of_turn.items()):
+            first, last = runs[0], runs[-1]
+            # What a declined try gave back is counted anew; a lost record, too.
+            excuse = ("by servers that lost the count (promise 8)"
+                      if soak.lost_between((first.grant.at if first.grant else first.begin), last.begin) else "")
+            findings.case(promise, len(runs) <= facts["attempts"] and max(each.attempt for each in runs) <=
+                          facts["attempts"], f"{job}, turn {turn}: {len(runs)} tries: " +
+                          "; ".join(map(str, runs)), excuse)
+            if by_device or facts["mode"] != "poison":
+                continue
+            if streak is not None:
+                findings.case(poison, len(runs) == 1, f"{job}, turn {turn}: {len(runs)} tries after a turn that was "
+                              f"given up at {streak}", "by servers that lost the count (promise 8)"
+                              if soak.lost_between(streak, last.begin) else "")
+            if len(runs) >= facts["attempts"] or (streak is not None and not soak.lost_between(streak, last.begin)):
+                streak = last.last
+            else:
+                streak = None
+
+
+def stops_after_failures(soak, findings):
+    promise = "6 a job that fails everywhere is paused"
+    for job, facts in soak.jobs.items():
+        limit = facts["stop_after_failures"]
+        if facts["scope"] != "device" or not limit or facts["mode"] != "fails":
+            continue
+        resumed = [(each.begin, each.end + 1_000_000) for each in soak.faults
+                   if each.kind == "resume sulky" and each.job == job] + soak.losses
+        # In a row, each device for itself: one that has begun when another one's pauses the job goes on.
+        count, since = 0, soak.begin
+        for run in soak.by_job[job]:
+            if any(since <= end and begin <= run.begin for begin, end in resumed):
+                count = 0
+            count, since = count + 1, run.begin
+            most = limit * len(facts["devices"])
+            findings.case(promise, count <= most, f"{run} is the {count}th failure in a row; "
+                          f"{limit} of a device pause the job")
+
+
+def takeovers(soak, findings):
+    promise = "2 takeover"
+    watched = Watched(soak)
+    for death in soak.faults:
+        if death.kind not in ("lose device", "kill supervisor") or not death.row.get("ok"):
+            continue
+        gone = death.row.get("gone_us", death.begin)
+        for run in soak.runs:
+            facts, grant = soak.jobs[run.job], run.grant
+            if facts["scope"] == "device" or run.device not in death.devices or not grant or \
+                    not run.begin <= gone < grant.end() or grant.outcome not in (None, "vanished"):
+                continue
+            bound = gone + (facts["lease"] + facts["splay"]) * 1000 + 1_000_000
+            after = [each for each in soak.by_job[run.job] if each.begin > gone and each.turn == run.turn]
+            findings.case(promise, bool(after) and after[0].begin <= bound + NOISE_US,
+                          f"{run} dies with its device at {gone}; the next try is "
+                          f"{after[0] if after else 'none'}, not by {bound}",
+                          why_no_takeover(soak, run, gone, bound, watched))
+
+
+def why_no_takeover(soak, run, gone, bound, watched):
+    facts = soak.jobs[run.job]
+    for true, reason in ((run.attempt >= facts["attempts"], "no try left"),
+                         (soak.by_hand(run), "run by hand"),
+                         (soak.boot(run.turn + facts["every"]) <= bound, "a newer turn was due"),
+                         (soak.paused(run.job, run.begin, bound), "paused"),
+                         (bound > soak.end, "the soak's end"),
+                         (soak.servers_ill(run.begin, bound), "servers ill"),
+                         (facts["mode"] == "poison", "one try each after a turn that was given up")):
+        if true:
+            return reason
+    watchers = watched.by(run, gone)
+    if not watchers:
+        return "nobody watched"
+    ill = any(soak.faults_of(name, run.begin, bound, 5_000_000) for name in watchers)
+    return "a watcher was ill" if ill else ""
+
+
+class Watched:
+    """Who was told that somebody holds the lock, and comes back for it: from the devices' journals."""
+
+    def __init__(self, soak):
+        self.soak, self.changes = soak, collections.defaultdict(list)
+        for name in soak.devices:
+            path = soak.folder / "devices" / name / "journal"
+            for line in open(path, encoding="utf-8", errors="replace") if path.exists() else ():
+                found = "WATCHING" in line and CHANGE.match(line)
+                if found:
+                    at = datetime.datetime.fromisoformat(found[1] + "+00:00").timestamp()
+                    self.changes[name, found[2]].append((round(at * 1000) * 1000 - soak.offset, found[4] == "WATCHING"))
+
+    def by(self, run, at):
+        return [name for name in self.soak.devices if name != run.device and
+                next((is_so for when, is_so in reversed(self.changes[name, run.job]) if when < at), False)]
+
+
+def by_surprise(soak, findings):
+    promise, hand = "7 nothing runs by surprise", "7 by hand only where asked"
+    for run in soak.runs:
+        facts = soak.jobs[run.job]
+        every, due = facts["every"] * 1000, soak.boot(run.turn)
+        if (run.turn - facts["offset"]) % facts["every"] or soak.by_hand(run):
+            findings.case(hand, soak.by_hand(run), f"{run}: its turn is none of its schedule, and nobody asked for it")
+            continue
+        at = run.grant.at if run.grant else run.begin
+        findings.case(promise, run.begin >= due - CLOCK_US,
+                      f"{run} begins {(due - run.begin) // 1000} ms before it is due")
+        # The latest due turn alone is asked for; a request may be repeated once, and a grant starts within A.
+        bound = due + every + soak.facts["command_timeout"] * 1000 + CLOCK_US
+        stopped = [each for each in soak.faults_of(run.device, due, at, 1_000_000) if each.kind.startswith("stop ")]
+        slow = soak.faults_of(run.device, due, at, 1_000_000) or soak.servers_ill(due, at)
+        findings.case(promise, at <= bound, f"{run} is granted at {at}, {(at - bound) // 1000} ms after its window",
+                      "a frozen device" if stopped else "a slow answer" if slow and at <= bound + 2_000_000 else "")
+        findings.case(promise, run.begin - at <= START_US + NOISE_US,
+                      f"{run} begins {(run.begin - at) // 1000} ms after its grant", "a frozen device" if stopped or
+                      [each for each in soak.faults_of(run.device, at, run.begin) if each.kind.startswith("stop ")]
+                      else "")
+        late = (facts["lease"] + facts["splay"]) * 1000 + 1_000_000
+        if at <= soak.begin + every:
+            findings.case("7 nothing before first sight", due >= soak.begin - late,
+                          f"{run}: its turn was due before anybody knew the job")
+    after_lost_data(soak, findings)
+
+
+def after_lost_data(soak, findings):
+    """A turn that was due before Redis lost its data waits a lease, or is not run at all."""
+    promise = "7 nothing at once after lost data"
+    for fault in soak.faults:
+        if not fault.row.get("lost_data"):
+            continue
+        # What a failover brings back, or takes away, at the same time is another matter.
+        switched = any(each.kind == "switch" and each.meets(fault.begin - 10_000_000, fault.end + 20_000_000)
+                       for each in soak.faults)
+        for run in soak.runs:
+            facts, due = soak.jobs[run.job], soak.boot(run.turn)
+            if run.grant is None or run.grant.at < fault.end or due >= fault.begin or soak.by_hand(run) or \
+                    run.grant.at > fault.end + facts["every"] * 1000:
+                continue
+            lease = facts["lease"] * 1000
+            in_time = due >= fault.begin - lease - facts["splay"] * 1000 - 1_000_000
+            findings.case(promise, run.grant.at >= fault.begin + lease and in_time,
+                          f"{run}, due before Redis lost its data at {fault.begin}, is granted at {run.grant.at}",
+                          "a failover beside it" if switched else "")
+
+
+def complete(soak, findings):
+    promise = "all turns are done"
+    for job, facts in soak.jobs.items():
+        every = facts["every"]
+        if facts["mode"] in ("poison", "fails"):
+            continue
+        by_device = facts["scope"] == "device"
+        for device in facts["devices"] if by_device else [None]:
+            runs = [each for each in soak.by_job[job] if device in (None, each.device)]
+            # A success covers what fell due until its end.
+            covers = collections.defaultdict(list)
+            begun = {each.turn for each in runs}
+            for each in runs:
+                covers[(each.last + soak.offset) // 1000 // every].append(each)
+            turn = -(-((soak.begin + soak.offset) // 1000 + every) // every) * every
+            while soak.boot(turn + every) < soak.end - 2_000_000:
+                due, end = soak.boot(turn), soak.boot(turn + every)
+                covered = turn in begun or any(each.begin < due <= each.last for each in runs
+                                               if due - 60_000_000 < each.begin < due)
+                findings.case(promise, covered, f"{job}, turn {turn}{' of ' + device if device else ''} "
+                              f"(due {due}) is never begun", "" if covered else why_missed(soak, job, device, due, end))
+                turn += every
+
+
+def why_missed(soak, job, device, due, end):
+    facts = soak.jobs[job]
+    if soak.servers_ill(due, end):
+        return "servers ill"
+    if soak.paused(job, due, end):
+        return "paused"
+    if due < soak.begin + 10_000_000 + facts["every"] * 1000:
+        return "first sight"
+    if device and soak.faults_of(device, due, end, 10_000_000):
+        return "its device ill"
+    busy = [each for each in soak.grants.values() if each.job == job and each.at <= end and
+            each.end() >= end - (facts["splay"] * 1000 + 1_000_000) and (device is None or facts["concurrency"] < 100)]
+    if busy and facts["scope"] == "fleet":
+        return "the lock was held"
+    # A failure or a crash waits for its delay, and its lease.
+    ill = [name for name in soak.devices if soak.faults_of(name, due, end)]
+    if len(ill) > len(soak.devices) // 2:
+        return "most devices ill"
+    return ""
+
+
+def check(soak, findings):
+    for each in (once_a_turn, tries, stops_after_failures, takeovers, by_surprise, complete):
+        each(soak, findings)
