@@ -4,6 +4,7 @@ and what it has to undo stands behind `finally`, so that closing it undoes it, t
 import contextlib
 import heapq
 import os
+import pathlib
 import random
 import signal
 import time
@@ -22,6 +23,15 @@ def send(pids, number):
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
+
+
+def is_long(pid):
+    """Whether it is the work of a job that runs for seconds (jobs.py)."""
+    try:
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return len(words) > 4 and words[2] in (b"plain", b"tree") and words[3].isdigit() and int(words[3]) >= 4_000
 
 
 class Faults:
@@ -75,6 +85,16 @@ class Faults:
         facts["devices"] = [device.name]
         return device
 
+    def _runs_long(self, fault, facts):
+        """Often one that is amid a long run, so that there is something to take over; else any."""
+        busy = [each for each in self.world.devices.values()
+                if each.lives() and any(map(is_long, each.node.processes()))]
+        if not busy or fault.more % 3 == 0:
+            return self._device(fault, facts)
+        device = busy[fault.more % len(busy)]
+        facts["devices"] = [device.name]
+        return device
+
     def _aim(self, fault, facts):
         """A guard and its worker, on whichever device runs something; waits for it."""
         chance, until = random.Random(fault.more), boot_us() + AIM_US
@@ -91,7 +111,7 @@ class Faults:
     # Processes.
 
     def kill_supervisor(self, fault, facts):
-        device = self._device(fault, facts)
+        device = self._runs_long(fault, facts)
         facts.update(pid=device.pid, ok=True)
         device.kill_supervisor(boot_us() + fault.length * 1000)
         yield fault.length
@@ -109,7 +129,7 @@ class Faults:
             send(found[1:], signal.SIGKILL)
 
     def lose_device(self, fault, facts):
-        device = self._device(fault, facts)
+        device = self._runs_long(fault, facts)
         facts.update(pid=device.pid, ok=True)
         device.away += 1
         device.kill_supervisor(0)
