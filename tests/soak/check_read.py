@@ -55,6 +55,24 @@ class Fault:
         return self.begin <= end and begin <= self.end + after
 
 
+class Near:
+    """What lies in a stretch of time, found without a look at all of it: a soak of 8 h has thousands of faults."""
+
+    BUCKET_US = 30_000_000
+
+    def __init__(self, items, begin, end):
+        self.buckets = collections.defaultdict(list)
+        for number, item in enumerate(items):
+            for bucket in range(begin(item) // self.BUCKET_US, end(item) // self.BUCKET_US + 1):
+                self.buckets[bucket].append((number, item))
+
+    def find(self, begin, end):
+        found = {}
+        for bucket in range(begin // self.BUCKET_US, end // self.BUCKET_US + 1):
+            found.update(self.buckets.get(bucket, ()))
+        return found.values()
+
+
 def rows(path):
     """The last line may be cut short where the soak was killed."""
     if path.exists():
@@ -104,6 +122,11 @@ class Soak:
         self.history = self._history()
         self._join()
         self.losses = self._losses()
+        self.near = Near(self.faults, lambda each: each.begin, lambda each: each.end)
+        self.near_losses = Near(self.losses, lambda each: each[0], lambda each: each[1])
+        self.hands = [each for each in self.faults if each.row.get("by_hand")]
+        self.near_grants = {job: Near([each for each in self.grants.values() if each.job == job],
+                                      lambda each: each.at, lambda each: each.end()) for job in self.jobs}
 
     def instant(self, row):
         return row["server_us"] - self.offset if "server_us" in row else row["us"]
@@ -135,6 +158,9 @@ class Soak:
                     if (job, token) in found and found[job, token].released is None:
                         found[job, token].released = at
             row["job"], row["at"] = job, at
+        self.granted = collections.defaultdict(list)
+        for grant in found.values():
+            self.granted[grant.job, grant.device].append(grant)
         holders = {}
         for row in self.commands:
             words = row.get("words")
@@ -163,8 +189,7 @@ class Soak:
 
     def _renew(self, found, row):
         device = self.device_of(row["client"])
-        own = [each for each in found.values() if each.job == row["job"] and each.device == device and
-               each.at <= row["at"]]
+        own = [each for each in self.granted[row["job"], device] if each.at <= row["at"]]
         if own:
             newest = max(own, key=lambda each: each.at)
             newest.expires = max(newest.expires, row["at"] + int(row["words"][2]) * 1000)
@@ -191,17 +216,18 @@ class Soak:
             grant = self.grants.get((entry["job"], entry["token"]))
             if grant and entry["outcome"] != "vanished":
                 grant.outcome, grant.recorded = entry["outcome"], entry["at"]
-        held = collections.defaultdict(list)
-        for grant in sorted(self.grants.values(), key=lambda each: each.at):
-            held[grant.job, grant.device].append(grant)
+        held, begins = {}, {}
+        for key, some in self.granted.items():
+            held[key] = sorted(some, key=lambda each: each.at)
+            begins[key] = [each.at for each in held[key]]
         # A device starts one run of a job at a time, so its newest grant before the begin is the run's.
         before = {}
         for run in self.runs:
-            some = held[run.job, run.device]
-            place = bisect.bisect_right([each.at for each in some], run.begin) - 1
-            grant = some[place] if place >= 0 else None
-            if grant and before.get((run.job, run.device)) is not grant:
-                run.grant = before[run.job, run.device] = grant
+            key = run.job, run.device
+            place = bisect.bisect_right(begins.get(key, ()), run.begin) - 1
+            grant = held[key][place] if place >= 0 else None
+            if grant and before.get(key) is not grant:
+                run.grant = before[key] = grant
 
     def _losses(self):
         """When the servers may have lost what they had answered: (begin, end)."""
@@ -216,18 +242,20 @@ class Soak:
         return found
 
     def lost_between(self, begin, end):
-        return any(first <= end and begin <= last for first, last in self.losses)
+        return any(first <= end and begin <= last for first, last in self.near_losses.find(begin, end))
 
     def servers_ill(self, begin, end):
-        return any(each.kind in OF_SERVERS and each.meets(begin, end, RECOVERY_US) for each in self.faults)
+        return any(each.kind in OF_SERVERS and each.meets(begin, end, RECOVERY_US)
+                   for each in self.near.find(begin - RECOVERY_US, end))
 
     def faults_of(self, device, begin, end, after=0):
-        return [each for each in self.faults if device in each.devices and each.meets(begin, end, after)]
+        return [each for each in self.near.find(begin - after, end)
+                if device in each.devices and each.meets(begin, end, after)]
 
     def by_hand(self, run):
         """Whether an operator asked for it. Its turn is the server's now, up to an answer's time later."""
-        return any(each.row.get("by_hand") and each.job == run.job and run.device in each.devices and
-                   each.begin - 1_000_000 <= self.boot(run.turn) <= each.end + 1_000_000 for each in self.faults)
+        return any(each.job == run.job and run.device in each.devices and
+                   each.begin - 1_000_000 <= self.boot(run.turn) <= each.end + 1_000_000 for each in self.hands)
 
     def paused(self, job, begin, end):
         return any(each.kind == "pause" and each.job == job and each.meets(begin, end, 1_000_000)

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Promises 1, 2, 6 and 7, and that no turn is missed that could have been done."""
+import bisect
 import collections
 import datetime
+import itertools
 import re
+
+from check_read import Near
 
 START_US = 1_000_000  # PROTOCOL.md's A: spawn, exec and loading
 CLOCK_US = 50_000  # the fleet's clock is estimated from replies
 NOISE_US = 500_000  # of a machine that all devices share
 CHANGE = re.compile(r"(\S+)Z debug: (\S+): (\w+) -> (\w+) ")
+LONGEST_US = 60_000_000  # a run, and what is left of its lease
 GOOD = ("succeeded", "nothing")
 GIVEN_BACK = ("declined", "unstarted")
 
@@ -16,17 +21,24 @@ def once_a_turn(soak, findings):
     promise = "1 once a turn"
     for job, facts in soak.jobs.items():
         by_device = facts["scope"] == "device"
-        done = [each for each in soak.history if each["job"] == job and each["outcome"] in GOOD]
+        done = collections.defaultdict(list)
+        for each in soak.history:
+            if each["job"] == job and each["outcome"] in GOOD:
+                done[each["device"] if by_device else ""].append(each)
+        instants = {key: [each["at"] for each in some] for key, some in done.items()}
+        newest = {key: list(itertools.accumulate((each["turn"] for each in some), max)) for key, some in done.items()}
         for run in soak.by_job[job]:
-            granted = run.grant.at if run.grant else run.begin
-            before = [each for each in done if each["turn"] >= run.turn and each["at"] < granted - 2_000 and
-                      (not by_device or each["device"] == run.device)]
+            granted, key = run.grant.at if run.grant else run.begin, run.device if by_device else ""
+            count = bisect.bisect_left(instants.get(key, ()), granted - 2_000)
+            before = []
+            if count and newest[key][count - 1] >= run.turn:
+                before = [each for each in done[key][:count] if each["turn"] >= run.turn]
             excuse = ""
             if before and all(soak.lost_between(each["at"], granted) for each in before):
                 excuse = "by servers that lost the record (promise 8)"
             findings.case(promise, not before, f"{run} begins after turn {before[0]['turn'] if before else 0} was "
                           f"recorded as done at {before[0]['at'] if before else 0}", excuse)
-        recorded = {(each["turn"], each["token"]) for each in done}
+        recorded = {(each["turn"], each["token"]) for some in done.values() for each in some}
         unrecorded_twice(soak, findings, job, by_device, recorded)
 
 
@@ -99,12 +111,12 @@ def stops_after_failures(soak, findings):
 
 def takeovers(soak, findings):
     promise = "2 takeover"
-    watched = Watched(soak)
+    watched, near = Watched(soak), Near(soak.runs, lambda each: each.begin, lambda each: each.begin + LONGEST_US)
     for death in soak.faults:
         if death.kind not in ("lose device", "kill supervisor") or not death.row.get("ok"):
             continue
         gone = death.row.get("gone_us", death.begin)
-        for run in soak.runs:
+        for run in near.find(gone, gone):
             facts, grant = soak.jobs[run.job], run.grant
             if facts["scope"] == "device" or run.device not in death.devices or not grant or \
                     not run.begin <= gone < grant.end() or grant.outcome not in (None, "vanished"):
@@ -236,9 +248,9 @@ def why_missed(soak, job, device, due, end):
         return "first sight"
     if device and soak.faults_of(device, due, end, 10_000_000):
         return "its device ill"
-    busy = [each for each in soak.grants.values() if each.job == job and each.at <= end and
-            each.end() >= end - (facts["splay"] * 1000 + 1_000_000) and (device is None or facts["concurrency"] < 100)]
-    if busy and facts["scope"] == "fleet":
+    free = end - facts["splay"] * 1000 - 1_000_000
+    busy = [each for each in soak.near_grants[job].find(free, end) if each.at <= end and each.end() >= free]
+    if busy and device is None:
         return "the lock was held"
     # A failure or a crash waits for its delay, and its lease.
     ill = [name for name in soak.devices if soak.faults_of(name, due, end)]
