@@ -13,7 +13,7 @@ DESCRIPTORS = 1024 + 12
 # Leaks: what is lost for sure. What the C library gives back for valgrind's sake is taken from it too early, the
 # environment above all.
 PREFIX = [] if not FOLDER else [
-    "prlimit", f"--nofile={DESCRIPTORS}:{DESCRIPTORS}", "valgrind", "-q", "--trace-children=yes",
+    "prlimit", f"--nofile={DESCRIPTORS}:{DESCRIPTORS}", "valgrind", "-q", "--vgdb=no", "--trace-children=yes",
     "--trace-children-skip=/bin/*,/usr/bin/*", "--leak-check=full", "--show-leak-kinds=definite",
     "--errors-for-leak-kinds=definite", "--run-libc-freeres=no", "--num-callers=20", "--xml=yes",
     f"--xml-file={FOLDER}/%p.%n.xml", f"--suppressions={pathlib.Path(__file__).with_suffix('.supp')}"]
