@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Those that run a command under a lock, behind one interface: command() of a single locked run, resident() of a loop."""
+"""Those that run a command under a lock, behind one interface: command() is a locked run, or a loop of them."""
 import contextlib
 import importlib.metadata
 import json
@@ -37,7 +37,8 @@ class Place:
     def __init__(self, folder):
         self.folder, self.file, self.job = folder, folder / "stamps", str(folder / "job")
         self.file.touch()
-        subprocess.run(["gcc", "-O2", "-o", self.job, HERE / "job.c"], check=True)
+        for name in ("job", "peak"):
+            subprocess.run(["gcc", "-O2", "-o", folder / name, HERE / f"{name}.c"], check=True)
         self.redis, self.etcd, self.etcd_port = RedisServer().start(), None, 0
         self.redis.allow("~*", "&*", "+@all")
         self.port = self.redis.open_port()
@@ -52,11 +53,18 @@ class Place:
                 [program("etcd"), "--data-dir", self.folder / "etcd", "--listen-client-urls", url,
                  "--advertise-client-urls", url, "--listen-peer-urls", own, "--initial-advertise-peer-urls", own,
                  "--initial-cluster", f"default={own}"], stdout=log, stderr=log)
-        wait_for(lambda: b"ready to serve client requests" in (self.folder / "etcd.log").read_bytes(), 30, "etcd serves")
+        wait_for(lambda: b"ready to serve client requests" in (self.folder / "etcd.log").read_bytes(), 30,
+                 "etcd serves")
         return self.etcd
 
     def command_of(self, host, due, hold=False):
         return [self.job, str(self.file), host, str(due), str(int(hold))]
+
+    def peak(self, command, environment):
+        """KiB: the largest RSS of any process of such a run."""
+        out = self.folder / "peak-kib"
+        subprocess.run([self.folder / "peak", out, *command], env=environment, check=True, stdout=subprocess.DEVNULL)
+        return int(out.read_text())
 
     def stamps(self, host):
         """[(due us, pid, begin us, end us)] of whole lines."""

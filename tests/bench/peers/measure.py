@@ -54,7 +54,7 @@ def releases(ends, at):
 
 def one_shots(peer, rounds):
     """Rows of so many runs, one after the other, each as cron would start it."""
-    host, whole, cpu, peak = peer.name.replace(" ", "_"), [], [], []
+    host, whole, cpu = peer.name.replace(" ", "_"), [], []
     is_redis, redis = not peer.waits, peer.place.redis
     server = cpu_ms(peer.server())
     wire = Wire(redis) if is_redis else None
@@ -67,7 +67,6 @@ def one_shots(peer, rounds):
                 raise RuntimeError(f"{peer.name} ended with {status}")
             whole.append((time.monotonic() - begun) * 1000)
             cpu.append((usage.ru_utime + usage.ru_stime) * 1000)
-            peak.append(usage.ru_maxrss)
             if number >= 99 and sum(whole) / len(whole) > SLOW_S * 1000:
                 break
         after = commands(redis)
@@ -80,7 +79,8 @@ def one_shots(peer, rounds):
         "begin": Row(peer.name, [(begin - due) / 1000 for due, _, begin, _ in stamps], "from its start"),
         "whole": Row(peer.name, whole, "until its process is gone"),
         "cpu": Row(peer.name, [each + share for each in cpu], f"{share:.2f} ms of it the server"),
-        "peak": Row(peer.name, max(peak)),
+        "peak": Row(peer.name, peer.place.peak(
+            peer.command(f"{host}:peak", TTL_MS) + peer.place.command_of(f"{host}_peak", 0), peer.environment())),
     }
     if is_redis:
         found["commands"] = Row(peer.name, sent(before, after) / len(whole))
@@ -102,7 +102,7 @@ def resident(peer, name, rounds):
         own, after = cpu_ms(process.pid), commands(redis)
         share = (cpu_ms(peer.server()) - server) / goal
         count = len(peer.place.stamps(host)) - known
-        _, usage = ended(process)
+        ended(process)
     finally:
         if process.returncode is None:
             process.kill()
@@ -116,7 +116,8 @@ def resident(peer, name, rounds):
         "whole": Row(name, [(end - due) / 1000 + late for (due, _, _, end), late in zip(stamps, release)]),
         "cpu": Row(name, (own - at) / count + share, f"{share:.2f} ms of it the server"),
         "commands": Row(name, sent(before, after) / count),
-        "peak": Row(name, usage.ru_maxrss),
+        "peak": Row(name, peer.place.peak(peer.command(f"{host}:peak", TTL_MS, 3, PERIOD_MS)
+                                          + peer.place.command_of(f"{host}_peak", "DUE"), peer.environment())),
     }
 
 
@@ -211,8 +212,8 @@ def tables(world):
                 found[key].append(row)
             took = [takeover(peer) for _ in range(few)]
             orphans = sum(lived for _, lived in took)
+            asks = "" if peer.waits else f"; a lock of {SHORT_TTL_MS // 1000} s, asked for every {ASK_S} s"
             found["takeover"].append(Row(peer.name, [each for each, _ in took],
-                                         f"{orphans} of {len(took)} lived on beside the next; asked every {ASK_S} s"
-                                         if not peer.waits else f"{orphans} of {len(took)} lived on beside the next"))
+                                         f"{orphans} of {len(took)} lived on beside the next" + asks))
             found["turn"].append(Row(peer.name, once_a_turn(peer), peer.note if kind is lockers.Bash else ""))
     return dict(found)
