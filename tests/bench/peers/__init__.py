@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The others that do the same job, measured as rota is. What cannot be had is named in world.missing."""
-from . import measure
+import collections
+
+from . import at_rest, measure
 
 
 def tables(world):
-    return measure.tables(world)
+    found = collections.defaultdict(list)
+    for part in (measure, at_rest):
+        for key, rows in part.tables(world).items():
+            found[key] += rows
+    return dict(found)
