@@ -81,6 +81,8 @@ if(NOT at EQUAL -1)
     # Few functions of a library are called from so many places that a stub for each (PLT) is shorter than
     # calls through its address, which is bound at the start all the same.
     rota_probe_compile(-fno-plt)
+    # Tables stand as the ABI asks, not on multiples of 32 bytes, which is for speed.
+    rota_probe_compile(-malign-data=abi)
   endif()
 endif()
 
@@ -90,8 +92,11 @@ if(ROTA_SMALL AND CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT ROTA_SANITIZE)
   set(whole $<BOOL:$<TARGET_PROPERTY:ROTA_AS_ONE>>)
   target_compile_options(rota_flags INTERFACE -flto -ffat-lto-objects -fipa-pta)
   # The tables are left out as below: each function brings its own flags along, but for these.
+  if(ROTA_HAS_malign_data_abi)
+    set(align ";-malign-data=abi")
+  endif()
   target_link_options(rota_flags INTERFACE
-    "$<IF:${whole},-flto;-flto-partition=one;-fno-asynchronous-unwind-tables;-fno-unwind-tables,-fno-lto>")
+    "$<IF:${whole},-flto;-flto-partition=none;-fno-asynchronous-unwind-tables;-fno-unwind-tables${align},-fno-lto>")
 endif()
 
 if(ROTA_WERROR)
