@@ -87,7 +87,7 @@ static bool is_whole(int fd)
     ElfW(Ehdr) head;
     struct stat st;
 
-    return pread(fd, &head, sizeof(head), 0) != sizeof(head) || fstat(fd, &st) < 0 ||
+    return read(fd, &head, sizeof(head)) != sizeof(head) || fstat(fd, &st) < 0 ||
            (uint64_t)st.st_size >= head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize;
 }
 

@@ -82,12 +82,12 @@ static bool split_group(char *line, char **ret_name, gid_t *ret_gid, char **ret_
 {
     char *rest = line, *end;
     char *name = strsep(&rest, ":"), *password = strsep(&rest, ":"), *number = strsep(&rest, ":");
-    unsigned long long gid;
+    long long gid;
 
     if (is_reference(name) || !password || !number || *number < '0' || *number > '9')
         return false;
     errno = 0;
-    gid = strtoull(number, &end, 10);
+    gid = strtoll(number, &end, 10);
     if (errno != 0 || *end != '\0' || gid >= UINT32_MAX) /* the last means nobody */
         return false;
     *ret_name = name;

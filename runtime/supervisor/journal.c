@@ -59,17 +59,18 @@ static struct held *last_held[LIMITER_ACCOUNTS]; /* of each account, where memor
 static bool stderr_is_journal(const struct stat *st)
 {
     const char *text = getenv("JOURNAL_STREAM");
-    unsigned long long device, inode;
+    long long device, inode; /* a socket's: counted from 1 on */
     char *end;
 
     if (!text)
         return false;
-    device = strtoull(text, &end, 10);
+    device = strtoll(text, &end, 10);
     if (end == text || *end != ':')
         return false;
     text = end + 1;
-    inode = strtoull(text, &end, 10);
-    return end != text && *end == '\0' && device == st->st_dev && inode == st->st_ino;
+    inode = strtoll(text, &end, 10);
+    return end != text && *end == '\0' && (dev_t)device == st->st_dev &&
+           (ino_t)inode == st->st_ino;
 }
 
 static int open_journal(void)
