@@ -19,6 +19,14 @@ struct pipes {
     int out[2], err[2], stop[2], socket[2];
 };
 
+/* By launch_open(). */
+static struct {
+    struct pipes pipes;
+    int error;       /* 0 or -errno: not all of them are there */
+    int blind;       /* what tree_check() says; why is below */
+    const char *why; /* NULL: it can see */
+} opened;
+
 static int open_pipes(struct pipes *p)
 {
     memset(p, -1, sizeof(*p));
@@ -32,13 +40,25 @@ static int open_pipes(struct pipes *p)
     return 0;
 }
 
+void launch_open(void)
+{
+    struct trust_place top;
+    char why[TRUST_WHY_SIZE];
+
+    opened.error = open_pipes(&opened.pipes);
+    opened.blind = tree_check(false, &opened.why);
+    /* What the way to the plugin touches is there then. */
+    if (trust_walk("", "/", &top, why) == 0)
+        trust_done(&top);
+}
+
 static void close_one(int fd)
 {
     if (fd >= 0)
         close(fd);
 }
 
-static void close_workers_ends(struct pipes *p)
+static void close_workers_ends(const struct pipes *p)
 {
     close_one(p->out[1]);
     close_one(p->err[1]);
@@ -46,7 +66,7 @@ static void close_workers_ends(struct pipes *p)
     close_one(p->socket[1]);
 }
 
-static void close_pipes(struct pipes *p)
+static void close_pipes(const struct pipes *p)
 {
     close_workers_ends(p);
     close_one(p->out[0]);
@@ -117,33 +137,36 @@ static int check_end(const struct message_start *start, const char **ret_why)
 {
     int r = rights_check_kill(&start->setup, ret_why);
 
-    return r < 0 ? r : tree_check(start->purpose == ROTA_FOR_TRY, ret_why);
+    if (r < 0 || start->purpose == ROTA_FOR_TRY)
+        return r < 0 ? r : tree_check(true, ret_why);
+    *ret_why = opened.why;
+    return opened.blind;
 }
 
 int launch_worker(const struct message_start *start, const struct trust_place *plugin,
                   struct launched *ret_launched, const char **ret_why)
 {
     const char *why = NULL;
+    const struct pipes *p = &opened.pipes;
     struct launched launched;
-    struct pipes p;
-    int r = open_pipes(&p);
+    int r = opened.error;
 
     if (r == 0)
         r = check_end(start, &why);
     FAULT_POINT(guard_before_the_fork);
     if (r == 0)
-        r = fork_worker(start, plugin, &p, &launched);
+        r = fork_worker(start, plugin, p, &launched);
     if (r < 0) {
-        close_pipes(&p);
+        close_pipes(p);
         *ret_why = why ? why : strerror(-r);
         return r;
     }
-    close_workers_ends(&p);
+    close_workers_ends(p);
     launched.worker = r;
-    launched.out = p.out[0];
-    launched.err = p.err[0];
-    launched.stop = p.stop[1];
-    launched.socket = p.socket[0];
+    launched.out = p->out[0];
+    launched.err = p->err[0];
+    launched.stop = p->stop[1];
+    launched.socket = p->socket[0];
     *ret_launched = launched;
     return 0;
 }

@@ -18,6 +18,9 @@ struct launched {
     char unapplied[LIMITS_UNAPPLIED_SIZE]; /* what of the setup could not be; "" */
 };
 
+/* Opens what is between the two, which needs no START; launch_worker() tells where that failed.
+ * Once a process. */
+void launch_open(void);
 /* `plugin`: as loader_find() found it. 0; else -errno with nothing left open, and why. */
 int launch_worker(const struct message_start *start, const struct trust_place *plugin,
                   struct launched *ret_launched, const char **ret_why);

@@ -82,8 +82,10 @@ static int set_up(const struct probe_child *c, struct problems *problems)
         .may_be_dumped = c->loose,
     };
     const char *step;
-    int r = sandbox_place_descriptors(&sandbox);
+    int r;
 
+    sandbox_reset_signals();
+    r = sandbox_place_descriptors(&sandbox);
     if (r < 0)
         _exit(1);
     /* Its time is short, and a file is loaded once for jobs of any limits. A working_dir that is

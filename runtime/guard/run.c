@@ -10,6 +10,7 @@
 #include "guard/loader.h"
 #include "guard/output.h"
 #include "guard/report.h"
+#include "guard/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,16 +99,20 @@ static int open_sources(struct guard *g)
     return clock_backstop_new(&g->backstop);
 }
 
+/* All that needs no START: a guard may be there some time before it gets one. */
 static int set_up(struct guard *g)
 {
-    /* rotad left all signals as they are by default; who tries a plugin by hand may not have. Of
-     * those, an ignored SIGCHLD would lose the exit statuses; the worker resets them all. */
-    signal(SIGCHLD, SIG_DFL);
+    /* rotad left all signals as they are by default; who tries a plugin by hand may not have. */
+    sandbox_reset_signals();
     signal(SIGPIPE, SIG_IGN);
+    /* The worker's: a pipe would make stdio keep the lines until the end, or lose them in a crash.
+     */
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     setsid(); /* fails where it is a leader already, which is as good */
     if (close_range(CONTROL_SOCKET + 1, ~0U, 0) < 0 || fcntl(g->control, F_SETFD, FD_CLOEXEC) < 0 ||
         chdir("/") < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return -errno;
+    launch_open();
     return open_sources(g);
 }
 

@@ -47,8 +47,13 @@ int sandbox_place_descriptors(const struct sandbox *s)
 
 static int begin(const struct sandbox *s)
 {
+    sigset_t none;
+
     (void)s;
-    sandbox_reset_signals();
+    /* All others are as sandbox_reset_signals() left them. */
+    signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     setsid(); /* fails only where this is a leader already */
     umask(022);
     return 0;

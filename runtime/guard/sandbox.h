@@ -21,8 +21,8 @@ struct sandbox {
     bool may_be_dumped; /* and traced by its own user: it holds nothing that is to be kept */
 };
 
-/* Every signal to its default and unblocked. For the guard itself too: an inherited SIG_IGN of
- * SIGCHLD would lose the exit statuses. */
+/* Every signal to its default and unblocked: once, in the process that forks or in its child. For
+ * the guard itself too: an inherited SIG_IGN of SIGCHLD would lose the exit statuses. */
 void sandbox_reset_signals(void);
 
 /* Moves the descriptors to their places and closes all others. 0 or -errno. */

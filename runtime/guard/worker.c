@@ -272,9 +272,7 @@ void worker_main(const struct worker_setup *setup)
         text_format(sentence, sizeof(sentence), "the worker cannot %s: %s", step, strerror(-r));
         leave(ENDED_UNSTARTED, 0, sentence, 1);
     }
-    /* A pipe would make stdio keep the lines until the end, or lose them in a crash. */
     FAULT_POINT(worker_started_its_thread);
-    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     load(setup);
     FAULT_POINT(worker_loaded);
     /* Whoever was asked while the plugin was loaded is not asked again. */
