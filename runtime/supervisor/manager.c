@@ -132,6 +132,7 @@ static int on_after(sd_event_source *source, void *userdata)
     manager_settle_drain(m);
     fleet_settle_timer(&m->fleet);
     manager_expect(m);
+    manager_settle_ready(m);
     manager_update_status(m);
     journal_timer_arm(m->held_lines);
     return 0;
@@ -204,6 +205,7 @@ int manager_init(struct manager *m, sd_event *event, struct config *config,
         .priority = PRIORITY_RUN,
         .device = m->device,
         .setup = &m->setup_env,
+        .ready = &m->ready,
         .is_ours = manager_is_ours,
         .over = manager_run_over,
         .unapplied = manager_unapplied,
@@ -233,6 +235,7 @@ void manager_done(struct manager *m)
     free(m->room);
     resolver_done(&m->resolver);
     health_free(m->health);
+    manager_drop_ready(m);
     sd_event_source_disable_unref(m->timer);
     sd_event_source_disable_unref(m->stop_timer);
     sd_event_source_disable_unref(m->after);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * supervisor/manager.h: the running rotad: jobs, their runs, the store, the children, in one event
  * loop. manager.c owns them and takes signals; manager_port.c is the core's way out;
- * manager_store.c is what keeps the turns; manager_jobs.c keeps the set of jobs; manager_status.c
- * says how it is; reload.c reads a new configuration; manager_drain.c lets this device stand aside;
- * control.h is where rotactl asks. */
+ * manager_store.c is what keeps the turns; manager_ready.c has a guard ready in time;
+ * manager_jobs.c keeps the set of jobs; manager_status.c says how it is; reload.c reads a new
+ * configuration; manager_drain.c lets this device stand aside; control.h is where rotactl asks. */
 #ifndef ROTA_SUPERVISOR_MANAGER_H
 #define ROTA_SUPERVISOR_MANAGER_H
 #include "config/config.h"
@@ -73,7 +73,7 @@ struct manager {
     struct generation *generation; /* the present one */
     struct core_port port;
     struct fleet fleet;
-    sd_event_source *timer;    /* the one of the fleet and its jobs */
+    sd_event_source *timer;    /* of the fleet and its jobs, and of the guard that is ready */
     struct redis_store *store; /* NULL with store = "local", and while there was never a job */
     struct local_store *local; /* with store = "local"; beside Redis for jobs that need it */
     const struct local_module *local_module; /* what can be done with it; NULL: not needed yet */
@@ -98,6 +98,7 @@ struct manager {
     struct delegation cgroups;
     struct setup_env setup_env; /* of both */
     struct run_env run_env;
+    struct ready_guard ready;
     sd_event_source *stop_timer, *after;
     sd_event_source *held_lines; /* of the journal */
     uint32_t clock_jumps;        /* of fleet time, and of the local store's */
@@ -147,6 +148,10 @@ void manager_unapplied(void *context, struct job *job, const char *sentence);
 int manager_add_timer(struct manager *m);
 /* As whom workers and probes run, found and said once. 0 or -errno: then no plugin is loaded. */
 int manager_find_user(struct manager *m);
+
+/* manager_ready.c: after every event: there is a guard that waits, where a job is about to ask. */
+void manager_settle_ready(struct manager *m);
+void manager_drop_ready(struct manager *m);
 
 /* manager_store.c: the store, by the configuration. */
 bool manager_has_store(const struct manager *m);

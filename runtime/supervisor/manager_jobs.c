@@ -64,6 +64,8 @@ static void device_job_free(struct manager *m, struct device_job *d)
     while (*at != d)
         at = &(*at)->next;
     *at = d->next;
+    if (m->ready.job == &d->job)
+        manager_drop_ready(m);
     m->jobs_missing = true; /* one that was changed comes again */
     job_done(&d->job);
     manager_close_job(m, &d->config->spec);

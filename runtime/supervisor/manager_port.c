@@ -155,8 +155,8 @@ bool manager_is_ours(void *context, pid_t pid)
     for (const struct run_entry *e = m->runs; e; e = e->next)
         if (run_pid(e->run) == pid)
             return true;
-    return resolver_pid(&m->resolver) == pid || (m->probe && probe_owns(m->probe, pid)) ||
-           (m->reload && reload_pid(m->reload) == pid);
+    return m->ready.pid == pid || resolver_pid(&m->resolver) == pid ||
+           (m->probe && probe_owns(m->probe, pid)) || (m->reload && reload_pid(m->reload) == pid);
 }
 
 static void extend(void *context, struct job *job)

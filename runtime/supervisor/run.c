@@ -419,6 +419,51 @@ static int watch(struct run *r)
     return sd_event_source_set_priority(r->wall, r->env.priority);
 }
 
+static void leave_guard(struct run *r)
+{
+    r->io = sd_event_source_disable_unref(r->io);
+    r->wall = sd_event_source_disable_unref(r->wall);
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+}
+
+int run_make_ready(struct ready_guard *ready, const struct job *job)
+{
+    ready->job = job;
+    return process_spawn_guard(process_guard_path(), "--run", job->spec->name, &ready->fd,
+                               &ready->pid);
+}
+
+/* -EPIPE: there is none for this job, or it is dead. */
+static int take(struct run *r, const struct job_config *config, struct ready_guard *ready)
+{
+    int rc;
+
+    if (ready->job != r->job || ready->pid == 0)
+        return -EPIPE;
+    r->fd = ready->fd;
+    r->pid = ready->pid;
+    *ready = (struct ready_guard){ 0 };
+    rc = watch(r);
+    return rc < 0 ? rc : send_start(r, config);
+}
+
+static int take_new(struct run *r, const struct job_config *config)
+{
+    struct ready_guard fresh = { 0 };
+    int rc;
+
+    FAULT_POINT(run_before_the_spawn);
+    rc = run_make_ready(&fresh, r->job);
+    if (rc < 0)
+        return rc;
+    FAULT_POINT(run_spawned);
+    rc = take(r, config, &fresh);
+    /* It is dead; how it died comes with its exit status, and is the better reason. */
+    return rc == -EPIPE ? 0 : rc;
+}
+
 int run_new(const struct run_env *env, struct job *job, const struct job_config *config,
             struct past *past, struct run **ret_run)
 {
@@ -434,35 +479,26 @@ int run_new(const struct run_env *env, struct job *job, const struct job_config 
     run_output_begin(&past->tail, config->output_lines);
     past_progress(past, -1, "");
     r->spawned = clock_boot();
-    FAULT_POINT(run_before_the_spawn);
-    rc = process_spawn_guard(process_guard_path(), "--run", job->spec->name, &r->fd, &r->pid);
-    if (rc < 0)
-        goto fail;
-    FAULT_POINT(run_spawned);
-    rc = watch(r);
-    if (rc >= 0)
-        rc = send_start(r, config);
-    if (rc < 0 && rc != -EPIPE) {
-        /* It has no order yet, sees the end of file and goes; the loop reaps it as a stranger. */
-        goto fail;
+    rc = take(r, config, env->ready);
+    if (rc == -EPIPE) {
+        leave_guard(r);
+        rc = take_new(r, config);
     }
-    /* -EPIPE: it is dead; how it died comes with its exit status, and is the better reason. */
+    if (rc < 0) {
+        /* It has no order yet, sees the end of file and goes; the loop reaps it as a stranger. */
+        run_free(r);
+        return rc;
+    }
     FAULT_POINT(run_sent_the_start);
     *ret_run = r;
     return 0;
-fail:
-    run_free(r);
-    return rc;
 }
 
 void run_free(struct run *r)
 {
     if (!r)
         return;
-    sd_event_source_disable_unref(r->io);
-    sd_event_source_disable_unref(r->wall);
-    if (r->fd >= 0)
-        close(r->fd);
+    leave_guard(r);
     free(r);
 }
 

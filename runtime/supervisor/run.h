@@ -16,11 +16,22 @@
 
 struct run;
 
+/* A guard that waits for its START. */
+struct ready_guard {
+    const struct job *job; /* as whose it shows itself; NULL: there is none */
+    pid_t pid;             /* 0: it could not be started. It may be dead. */
+    int fd;
+};
+
+/* 0 or negative errno: none was started, and the job has that for its guard. */
+int run_make_ready(struct ready_guard *ready, const struct job *job);
+
 struct run_env {
     sd_event *event;
     int64_t priority;
     const char *device;
     const struct setup_env *setup;
+    struct ready_guard *ready; /* taken where it is for the job that is to run */
     /* Processes that rotad itself started and still has: not to be taken for leftovers. */
     bool (*is_ours)(void *context, pid_t pid);
     /* The run is over in every sense and may be freed; never called from run_new(). */

@@ -29,7 +29,7 @@ TOKEN = re.compile(r"^[\w.-]+:[0-9a-f]{32}$")
 
 
 def measure(plugin, rounds):
-    """A row a round: us of the bare program and of the guard, then of their processor time."""
+    """A row a round: us of the bare program and of the guard, of their processor time, and of a guard made ready."""
     out = subprocess.run([RUN_COST, str(rounds), h.GUARD, BARE, plugin], stdout=subprocess.PIPE, check=True, text=True)
     return [tuple(map(int, line.split())) for line in out.stdout.splitlines()]
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * run_cost ROUNDS GUARD BARE PLUGIN: what a run of a plugin costs by the guard, and by a bare
  * program that loads the same file. In turns, from before the spawn until the child is reaped; one
- * line a round: microseconds of the bare program and of the guard, then of processor time. */
+ * line a round: microseconds of the bare program and of the guard, then of processor time; then of
+ * a guard that was made ready, from START until ENDED. */
 #include "ipc/messages.h"
 #include "supervisor/process.h"
 
@@ -20,6 +21,8 @@
 #define WORST_CASE_MS 20000
 #define STOP_GRACE_MS 500
 #define MARGIN_MS 250
+/* More than a guard's start takes. */
+#define READY_AHEAD_US 5000
 
 struct cost {
     int64_t wall_us, cpu_us;
@@ -83,6 +86,28 @@ static int await_end(int fd, struct frame *f)
     return 0;
 }
 
+static int measure_ready(const char *guard, const char *plugin, int64_t *ret_us)
+{
+    static struct frame frame;
+    int64_t begin;
+    int fd, status, r;
+    pid_t pid;
+
+    r = process_spawn_guard(guard, "--run", "job", &fd, &pid);
+    if (r < 0)
+        return r;
+    usleep(READY_AHEAD_US);
+    begin = now_us(CLOCK_MONOTONIC);
+    r = send_start(fd, plugin, &frame);
+    if (r == 0)
+        r = await_end(fd, &frame);
+    *ret_us = now_us(CLOCK_MONOTONIC) - begin;
+    close(fd);
+    if (waitpid(pid, &status, 0) < 0)
+        return -errno;
+    return r < 0 ? r : status == 0 ? 0 : -EPROTO;
+}
+
 /* argv[1] and argv[2] of the program are the two arguments. With a START to the guard alone. */
 static int measure(const char *program, const char *first, const char *second, const char *start,
                    struct cost *ret_cost)
@@ -111,6 +136,7 @@ static int measure(const char *program, const char *first, const char *second, c
 int main(int argc, char *argv[])
 {
     struct cost bare, guard;
+    int64_t ready_us = 0;
 
     if (argc != 5) {
         fprintf(stderr, "run_cost ROUNDS GUARD BARE PLUGIN\n");
@@ -121,12 +147,14 @@ int main(int argc, char *argv[])
 
         if (r == 0)
             r = measure(argv[2], "--run", "job", argv[4], &guard);
+        if (r == 0)
+            r = measure_ready(argv[2], argv[4], &ready_us);
         if (r < 0) {
             fprintf(stderr, "a program did not do its work: %s\n", strerror(-r));
             return EXIT_FAILURE;
         }
-        printf("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", bare.wall_us, guard.wall_us,
-               bare.cpu_us, guard.cpu_us);
+        printf("%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", bare.wall_us,
+               guard.wall_us, bare.cpu_us, guard.cpu_us, ready_us);
     }
     return EXIT_SUCCESS;
 }
