@@ -72,7 +72,8 @@ def test_it_goes_where_the_turn_is_anothers(proxy, fleet):
     device, guard = waiting(proxy, fleet, lambda: fleet.client.set(key, "other:" + "0" * 32, px=5000))
     wait_for(lambda: not is_alive(guard), 0.9, "it has gone with the answer")
     device.wait_line("is held by", 1)
-    assert len(fleet.entries("begin")) == 1 and not device.guards()
+    wait_for(lambda: not device.guards(), 1, "it is reaped, and there is no other")
+    assert len(fleet.entries("begin")) == 1
 
 
 def test_it_goes_where_no_answer_comes(proxy, slow):
