@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * sim/chance.h: random numbers that a seed repeats on every machine: SplitMix64 (Steele, Lea, Flood
  * 2014). Each thing that is left to chance has a stream of its own, so that leaving one kind of
- * mishap out moves none of the others. */
+ * mishap out moves none of the others. In an expression there is one at most: which of two comes
+ * first is the compiler's choice. */
 #ifndef ROTA_SIM_CHANCE_H
 #define ROTA_SIM_CHANCE_H
 #include <stdbool.h>

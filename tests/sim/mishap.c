@@ -283,7 +283,9 @@ static void cut(struct sim *s, struct chance *c)
 
 static void crash(struct sim *s, struct chance *c)
 {
-    device_power_off(any_device(s, c), s->now_ms + between(c, SECOND_MS, 10 * MINUTE_MS));
+    int64_t until = s->now_ms + between(c, SECOND_MS, 10 * MINUTE_MS);
+
+    device_power_off(any_device(s, c), until);
 }
 
 static void storm(struct sim *s, struct chance *c)
@@ -299,7 +301,9 @@ static void storm(struct sim *s, struct chance *c)
 
 static void suspend(struct sim *s, struct chance *c)
 {
-    device_freeze(any_device(s, c), s->now_ms + between(c, 100, 20 * MINUTE_MS));
+    int64_t until = s->now_ms + between(c, 100, 20 * MINUTE_MS);
+
+    device_freeze(any_device(s, c), until);
 }
 
 /* The one that runs something, if there is one: else hardly any of these would matter. */
@@ -312,7 +316,9 @@ static struct device *busy_device(struct sim *s, struct chance *c)
 
 static void kill(struct sim *s, struct chance *c)
 {
-    device_kill_supervisor(busy_device(s, c), s->now_ms + between(c, 100, 10 * SECOND_MS));
+    int64_t until = s->now_ms + between(c, 100, 10 * SECOND_MS);
+
+    device_kill_supervisor(busy_device(s, c), until);
 }
 
 static void upgrade(struct sim *s, struct chance *c)
@@ -334,13 +340,16 @@ static struct device *asking_device(struct sim *s, struct chance *c)
 
 static void pause(struct sim *s, struct chance *c)
 {
-    device_stop_supervisor(chance_of(c, 5000) ? asking_device(s, c) : busy_device(s, c),
-                           s->now_ms + between(c, 100, 3 * MINUTE_MS));
+    int64_t until = s->now_ms + between(c, 100, 3 * MINUTE_MS);
+
+    device_stop_supervisor(chance_of(c, 5000) ? asking_device(s, c) : busy_device(s, c), until);
 }
 
 static void pause_guard(struct sim *s, struct chance *c)
 {
-    device_stop_guards(busy_device(s, c), s->now_ms + between(c, 100, 3 * MINUTE_MS));
+    int64_t until = s->now_ms + between(c, 100, 3 * MINUTE_MS);
+
+    device_stop_guards(busy_device(s, c), until);
 }
 
 static void kill_guard(struct sim *s, struct chance *c)

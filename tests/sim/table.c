@@ -95,10 +95,14 @@ static int64_t draw_ahead_ms(struct turn *t, uint32_t fleet)
 
 static void add_asker(struct turn *t, uint32_t fleet, int64_t delay_ms)
 {
+    int64_t trip_ms;
+
     assert(t->count < ASKERS_MAX);
-    if (delay_ms >= 0)
-        t->askers[t->count++] =
-            (struct asker){ .at_ms = 1 + delay_ms + trip(t) - draw_ahead_ms(t, fleet) };
+    if (delay_ms < 0)
+        return;
+    trip_ms = trip(t);
+    t->askers[t->count++] =
+        (struct asker){ .at_ms = 1 + delay_ms + trip_ms - draw_ahead_ms(t, fleet) };
 }
 
 static int64_t delay_of(const struct turn *t, uint32_t fleet, uint64_t random)
