@@ -66,6 +66,15 @@ static struct store_reply put(struct store *s, const char *digest, const char *t
     return reply;
 }
 
+static const char *get(struct store *s, int64_t now, const char *digest)
+{
+    struct store_request request = { .verb = STORE_CONFIG_GET, .config = { .digest = digest } };
+    struct store_reply reply = { 0 };
+
+    memory_fleet_answer(&s->fleet, (struct wall){ now }, &request, &reply);
+    return reply.config.text;
+}
+
 static struct store_reply index_job(struct store *s, const char *key, int64_t done)
 {
     struct job_spec spec = { .name = key, .key = key, .retention_ms = DAY_MS };
@@ -128,6 +137,61 @@ static void test_hello_tells_what_was_done(void **state)
     assert_int_equal(reply.hello.done[1].ms, T - 2);
 }
 
+/* By who is still there; with nobody at all the whole store ends. */
+static void test_what_is_older_than_the_retention_is_forgotten(void **state)
+{
+    struct store s;
+
+    (void)state;
+    begin(&s);
+    for (unsigned i = 0; i < DEVICES; i++)
+        hello(&s, T, i, 0);
+    index_job(&s, "backup", T - 1);
+    index_job(&s, "report", T - 2);
+    for (int64_t hours = 6; hours <= 48; hours += 6)
+        for (unsigned i = 0; i < DEVICES / 2; i++)
+            hello(&s, T + hours * HOUR_MS, i, 0);
+    /* The places of those that are gone are taken by others. */
+    for (unsigned i = 0; i < DEVICES / 2; i++)
+        assert_int_equal(hello(&s, T + 2 * DAY_MS, DEVICES + i, 0).status, STORE_ANSWERED);
+    assert_int_equal(hello(&s, T + 2 * DAY_MS, 0, 0).hello.done[0].ms, 0);
+    assert_int_equal(s.fleet.jobs_end.ms, 0);
+}
+
+/* There is room for 64. All are of the same instant, whose order is by name: one more is kept where
+ * the new one is the first of them. */
+static void test_the_configuration_seen_longest_ago_gives_way(void **state)
+{
+    struct store s;
+    char digest[MEMORY_DIGEST_SIZE];
+
+    (void)state;
+    begin(&s);
+    for (int i = 0; i < 200; i++) {
+        text_format(digest, sizeof digest, "d%d", i);
+        assert_int_equal(put(&s, digest, "text").status, STORE_ANSWERED);
+        assert_true(s.fleet.conf_count <= 65);
+        assert_string_equal(get(&s, T, digest), "text");
+    }
+    assert_true(s.fleet.conf_count >= 64);
+}
+
+static void test_a_configuration_ends_with_those_who_had_it(void **state)
+{
+    struct store s;
+
+    (void)state;
+    begin(&s);
+    put(&s, "former", "text");
+    hello(&s, T, 0, 0);
+    put(&s, "d", "text");
+    for (int64_t hours = 6; hours <= 48; hours += 6)
+        hello(&s, T + hours * HOUR_MS, 0, 0);
+    assert_string_equal(get(&s, T + 48 * HOUR_MS, "former"), "");
+    assert_string_equal(get(&s, T + 48 * HOUR_MS, "d"), "text");
+    assert_string_equal(get(&s, T + 73 * HOUR_MS, "d"), "");
+}
+
 static bool is_free(const void *entry)
 {
     return ((const char *)entry)[MEMORY_NAME_SIZE - 1] != '\0';
@@ -178,6 +242,9 @@ int main(void)
         cmocka_unit_test(test_the_fleet_is_as_large_as_its_hellos_weigh),
         cmocka_unit_test(test_what_has_no_room_is_refused),
         cmocka_unit_test(test_hello_tells_what_was_done),
+        cmocka_unit_test(test_what_is_older_than_the_retention_is_forgotten),
+        cmocka_unit_test(test_the_configuration_seen_longest_ago_gives_way),
+        cmocka_unit_test(test_a_configuration_ends_with_those_who_had_it),
         cmocka_unit_test(test_a_table_finds_what_it_has),
     };
 
