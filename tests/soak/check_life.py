@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Promise 9: rotad goes on, and all are well again after the last fault; and nothing grows."""
+import collections
 import statistics
 
 from check_read import RECOVERY_US, rows
@@ -22,20 +23,19 @@ def lives(soak, findings):
                           f"{life['how']}")
         findings.case("9 all are well at the end", bool(found) and found[-1]["how"] == "the end",
                       f"{name}: no rotad lives at the soak's end")
-        before = {}
-        ends = {life["pid"]: life["end_us"] for life in found}
+        pings = collections.defaultdict(list)
         for note in rows(folder / "notify.jsonl"):
             if "WATCHDOG=1" in note["text"].split():
-                gap(soak, findings, ping, name, before.get(note["pid"]), note["us"])
-                before[note["pid"]] = note["us"]
-        for pid, last in before.items():
-            if pid in ends:
-                gap(soak, findings, ping, name, last, ends[pid])
+                pings[note["pid"]].append(note["us"])
+        for life in found:
+            # A pid comes back in a long soak. From the start on: one that never tells anything is silent, too.
+            begin, end = life["begin_us"], life["end_us"]
+            told = [begin, *(at for at in pings[life["pid"]] if begin <= at <= end), end]
+            for last, now in zip(told, told[1:]):
+                gap(soak, findings, ping, name, last, now)
 
 
 def gap(soak, findings, promise, name, last, now):
-    if last is None:
-        return
     frozen = [each for each in soak.faults_of(name, last, now)
               if each.kind.startswith(("stop supervisor", "stop device"))]
     findings.case(promise, now - last <= soak.facts["watchdog_us"] + PING_SLACK_US,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Promises 3, 4 and 5 and the fences, from the ledgers and from what the servers did to the locks."""
-from check_read import CRASHED
+from check_read import CRASHED, Near
 
 LOOK_US = 20_000  # two processes read one clock, and a line is written a little after it was read
+BEAT_US = 300_000  # between two lines of a process that works
 FREED_US = 500_000  # "milliseconds until the guard is scheduled", on a machine that all share
 
 
@@ -136,6 +137,37 @@ def lost(soak, begin, end):
     return "by servers that lost a lock (promise 8)" if soak.lost_between(begin, end) else ""
 
 
+def killed_amid(soak):
+    """(run, instant) where the worker, guard, supervisor or device was killed before the work had said its end: by
+    the ledger and by who killed it, not by what rotad has recorded."""
+    for run in soak.runs:
+        if "crash" in run.whats:
+            yield run, run.whats["crash"]
+    near = Near(soak.runs, lambda run: run.begin, lambda run: run.last + BEAT_US)
+    for fault in soak.faults:
+        if fault.kind not in ("kill worker", "kill guard", "kill supervisor", "lose device") or not fault.row.get("ok"):
+            continue
+        hit = [run for run in near.find(fault.begin, fault.begin)
+               if run.device in fault.devices and not {"end", "fail", "crash"} & set(run.whats) and
+               run.begin <= fault.begin <= run.last + BEAT_US]
+        if fault.kind in ("kill worker", "kill guard"):
+            # They are those of one run, which ends then.
+            hit = [run for run in hit if run.last <= fault.begin + FREED_US]
+            hit = hit if len(hit) == 1 else []
+        for run in hit:
+            yield run, fault.begin
+
+
+def nobody_frees_it(soak, findings):
+    promise = "5 a crash lets the lock expire"
+    for run, at in killed_amid(soak):
+        grant = run.grant
+        if grant and at < grant.end():
+            findings.case(promise, grant.released is None or grant.released >= grant.expires - 2_000,
+                          f"{run} is killed at {at}, and its lock is given up at {grant.released}, before "
+                          f"{grant.expires}", lost(soak, grant.at, grant.expires))
+
+
 def after_a_crash(soak, findings):
     """The next try's grant, and not only its lock's key, comes after the lease; and after the retry's delay."""
     promise = "5 a crash lets the lock expire"
@@ -174,5 +206,6 @@ def check(soak, findings):
     overlaps(soak, findings)
     own_lock_only(soak, findings)
     seats(soak, findings)
+    nobody_frees_it(soak, findings)
     after_a_crash(soak, findings)
     fences_grow(soak, findings)

@@ -143,8 +143,12 @@ def why_no_takeover(soak, run, gone, bound, watched):
     watchers = watched.by(run, gone)
     if not watchers:
         return "nobody watched"
-    ill = any(soak.faults_of(name, run.begin, bound, 5_000_000) for name in watchers)
-    return "a watcher was ill" if ill else ""
+    ill = [name for name in watchers if soak.faults_of(name, run.begin, bound, 5_000_000)]
+    if len(ill) == len(watchers):
+        return "all watchers were ill"
+    # One that was ill may have the lock, and does not know it or cannot begin.
+    taken = any(gone < grant.at <= bound for name in ill for grant in soak.granted[run.job, name])
+    return "an ill watcher took it" if taken else ""
 
 
 class Watched:

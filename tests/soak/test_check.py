@@ -155,6 +155,18 @@ def dies(world):
         world.journals[name] = "2027-01-15T08:06:00.100Z debug: long: ASKING -> WATCHING (AGAIN)\n"
 
 
+def crash_said_to_fail(world):
+    world.run("d01", "poison", 60_000, outcome="failed", lines=["crash"])
+    world.ledgers["d01"] = [each for each in world.ledgers["d01"] if " fail poison " not in each[1]]
+
+
+def killed_and_freed(world):
+    token = world.run("d01", "long", 60_000, outcome=None, last=64_000)
+    world.fault("kill worker", 64_050, 64_060, "d01")
+    world.command(64_100, "d01", "long", "DEL")
+    world.record(64_100, "long", 60_000, 1, token, "failed")
+
+
 def too_long(world):
     world.run("d01", "tree", 60_000, outcome=None, last=65_500, role="daemon")
 
@@ -246,6 +258,10 @@ def is_silent(world):
     world.pings["d02"] = [each for each in world.pings["d02"] if not us(40_000) < each["us"] < us(60_000)]
 
 
+def never_tells(world):
+    world.pings["d02"] = []
+
+
 def hides_at_the_end(world):
     world.ledgers["d03"] = [each for each in world.ledgers["d03"] if " each " not in each[1] or each[0] < 80_000]
 
@@ -278,7 +294,8 @@ BROKEN = [
     (four_tries, [("flaky", 56_000)], "1 at most so many attempts",
      lambda world: world.fault("switch", 57_000, 57_000)),
     (attempt_four, [("flaky", 56_000)], "1 at most so many attempts", None),
-    (dies, [("long", 60_000)], "2 takeover", lambda world: world.fault("loss", 65_000, 70_000, "d02")),
+    (dies, [("long", 60_000)], "2 takeover",
+     lambda world: [world.fault("loss", 65_000, 70_000, name) for name in ("d02", "d03")]),
     (too_long, [("tree", 60_000)], "3 the lease outlives the work",
      lambda world: world.fault("stop device beyond the lease", 62_000, 65_480, "d01")),
     (alive_after_release, [("tree", 60_000)], "3 the lease outlives the work", None),
@@ -292,6 +309,9 @@ BROKEN = [
      lambda world: world.fault("switch", 51_000, 51_000)),
     (crash_frees, [("fenced", 50_000)], "5 a crash lets the lock expire", None),
     (crash_frees_a_seat, [("each", 60_000, "d01")], "5 a crash lets the lock expire", None),
+    (crash_said_to_fail, [], "5 a crash lets the lock expire",
+     lambda world: world.fault("switch", 60_300, 60_300)),
+    (killed_and_freed, [("long", 60_000)], "5 a crash lets the lock expire", None),
     (poisoned, [], "6 a poison job is contained", lambda world: world.fault("switch", 80_000, 80_000)),
     (sulks, [], "6 a job that fails everywhere is paused",
      lambda world: world.fault("resume sulky", 50_000, 50_100, job="sulky")),
@@ -305,6 +325,7 @@ BROKEN = [
     (refused, [("fenced", 50_000)], "7 fences grow", lambda world: world.fault("switch", 50_000, 50_000)),
     (exits, [], "9 rotad goes on", None),
     (is_silent, [], "9 the watchdog", lambda world: world.fault("stop supervisor", 41_000, 58_000, "d02")),
+    (never_tells, [], "9 the watchdog", None),
     (hides_at_the_end, [], "9 all are well at the end", None),
     (dead_at_the_end, [], "9 all are well at the end", None),
     (grows("private_kib", 40), [], "9 nothing grows", None),
@@ -340,6 +361,21 @@ def test_excused(tmp_path, do, left_out, promise, excuse):
     excuse(world)
     findings = world.findings(tmp_path)
     assert promise not in {each for each, _ in findings.broken}, findings.broken
+
+
+def test_one_watcher_that_is_well_is_enough(tmp_path):
+    world = World().usual(("long", 60_000))
+    dies(world)
+    world.fault("loss", 65_000, 70_000, "d02")
+    assert "2 takeover" in {each for each, _ in world.findings(tmp_path).broken}
+
+
+def test_a_pid_that_comes_back(tmp_path):
+    world = World().usual()
+    world.lives["d02"] = [{"pid": 1, "begin_us": us(begin), "end_us": us(end), "how": how}
+                          for begin, end, how in ((0, 40_000, "killed by us"), (60_000, LENGTH, "the end"))]
+    world.pings["d02"] = [each for each in world.pings["d02"] if not us(40_000) < each["us"] < us(60_000)]
+    assert not world.findings(tmp_path).broken
 
 
 def test_what_was_never_seen_is_no_proof(tmp_path):
