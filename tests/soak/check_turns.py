@@ -6,12 +6,14 @@ import datetime
 import itertools
 import re
 
-from check_read import Near
+from check_read import OF_SERVERS, RECOVERY_US, Near
 
 START_US = 1_000_000  # PROTOCOL.md's A: spawn, exec and loading
 CLOCK_US = 50_000  # the fleet's clock is estimated from replies
 NOISE_US = 500_000  # of a machine that all devices share
 CHANGE = re.compile(r"(\S+)Z debug: (\S+): (\w+) -> (\w+) ")
+BEGINS_US = 2_000_000  # to ask, to be told, and to begin
+OWN_US = 10_000_000  # a device's own recovery, as RECOVERY_US of the servers
 LONGEST_US = 60_000_000  # a run, and what is left of its lease
 GOOD = ("succeeded", "nothing")
 GIVEN_BACK = ("declined", "unstarted")
@@ -242,23 +244,45 @@ def complete(soak, findings):
                 turn += every
 
 
+def well_stretch(ill, begin, end):
+    """The longest stretch from begin to end that none of the (begin, end) of ill meets."""
+    longest, at = (begin, begin), begin
+    for first, last in [*sorted(ill), (end, end)]:
+        first = min(first, end)
+        if first - at > longest[1] - longest[0]:
+            longest = (at, first)
+        at = max(at, last)
+    return longest
+
+
 def why_missed(soak, job, device, due, end):
+    """A fault excuses a turn where it left no time in the turn's window that was enough to begin it."""
     facts = soak.jobs[job]
-    if soak.servers_ill(due, end):
+    need = facts["splay"] * 1000 + BEGINS_US
+    if device and facts["concurrency"] < len(facts["devices"]):
+        # Each waits for a seat, and a seat of one that has died is free after its lease alone.
+        need += (facts["lease"] + facts["worst_case"]) * 1000 * -(-len(facts["devices"]) // facts["concurrency"])
+    near = list(soak.near.find(due - RECOVERY_US, end))
+    need = min(need, end - due)
+    ill = [(each.begin, each.end + RECOVERY_US) for each in near if each.kind in OF_SERVERS]
+    begin, last = well_stretch(ill, due, end)
+    if last - begin < need:
         return "servers ill"
+    if any(each.row.get("lost_data") and due <= each.end and each.begin <= end for each in near):
+        return "its turn was lost with the data"
     if soak.paused(job, due, end):
         return "paused"
     if due < soak.begin + 10_000_000 + facts["every"] * 1000:
         return "first sight"
-    if device and soak.faults_of(device, due, end, 10_000_000):
-        return "its device ill"
-    free = end - facts["splay"] * 1000 - 1_000_000
-    busy = [each for each in soak.near_grants[job].find(free, end) if each.at <= end and each.end() >= free]
-    if busy and device is None:
+    if device:
+        own = [(each.begin, each.end + OWN_US) for each in near if device in each.devices]
+        begin, last = well_stretch(ill + own, due, end)
+        return "its device ill" if last - begin < need else ""
+    if any(each.at <= last and each.end() >= last - need for each in soak.near_grants[job].find(last - need, last)):
         return "the lock was held"
     # A failure or a crash waits for its delay, and its lease.
-    ill = [name for name in soak.devices if soak.faults_of(name, due, end)]
-    if len(ill) > len(soak.devices) // 2:
+    sick = [name for name in soak.devices if soak.faults_of(name, begin, last)]
+    if len(sick) > len(soak.devices) // 2:
         return "most devices ill"
     return ""
 

@@ -370,6 +370,13 @@ def test_one_watcher_that_is_well_is_enough(tmp_path):
     assert "2 takeover" in {each for each, _ in world.findings(tmp_path).broken}
 
 
+@pytest.mark.parametrize("end, missed", [(65_000, True), (85_000, False)])
+def test_a_fault_excuses_a_turn_for_which_it_left_no_time(tmp_path, end, missed):
+    world = World().usual(("each", 60_000, "d02"))
+    world.fault("partition server", 58_000, end, server="a")  # until 15 s later all may be ill; the window is 30 s
+    assert ("all turns are done" in {each for each, _ in world.findings(tmp_path).broken}) == missed
+
+
 def test_a_pid_that_comes_back(tmp_path):
     world = World().usual()
     world.lives["d02"] = [{"pid": 1, "begin_us": us(begin), "end_us": us(end), "how": how}
