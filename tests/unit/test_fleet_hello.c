@@ -208,6 +208,23 @@ static void test_news(void **state)
 }
 
 /* The first is repeated until it is answered; a later one is left for the next. */
+/* What is on its way may tell of the former one. */
+static void test_a_configuration_that_is_loaded_while_hello_is_out(void **state)
+{
+    struct device d;
+
+    (void)state;
+    device_init(&d, sizeof d.room);
+    say(&d);
+    to_next(&d);
+    introduce(&d, sizeof d.room, 0);
+    say(&d);
+    assert_int_equal(say(&d), -1);
+    assert_false(fake_send(&d.fake, d.now));
+    assert_true(d.fake.fleet.question_at.ms > d.now.ms);
+    done(&d);
+}
+
 static void test_not_answered(void **state)
 {
     struct device d;
@@ -576,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_news),
+        cmocka_unit_test(test_a_configuration_that_is_loaded_while_hello_is_out),
         cmocka_unit_test(test_not_answered),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_refused_until_a_job_is_answered),
