@@ -8,6 +8,7 @@ include(CheckPIESupported)
 option(ROTA_WERROR "Treat compiler warnings as errors" OFF)
 option(ROTA_FAULT_POINTS "Let tests end the programs between any two steps (never shipped)" OFF)
 option(ROTA_FUZZ "Build the fuzz targets, and none of the programs; by clang alone" OFF)
+option(ROTA_COVERAGE "Count what runs, for tests/coverage; by gcc alone" OFF)
 set(ROTA_SANITIZE "" CACHE STRING "Sanitizers, separated by commas: address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -105,6 +106,14 @@ endif()
 
 if(ROTA_FAULT_POINTS)
   target_compile_definitions(rota_flags INTERFACE ROTA_FAULT_POINTS)
+endif()
+
+if(ROTA_COVERAGE)
+  # Counters are written by exit(), fork and exec; processes that end otherwise have to be made to.
+  add_library(rota_coverage STATIC ${PROJECT_SOURCE_DIR}/tests/coverage/end.c)
+  target_compile_options(rota_flags INTERFACE --coverage)
+  target_link_options(rota_flags INTERFACE --coverage -Wl,--wrap=_exit -Wl,--wrap=poll)
+  target_link_libraries(rota_flags INTERFACE rota_coverage)
 endif()
 
 if(ROTA_FUZZ)

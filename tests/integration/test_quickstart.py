@@ -177,7 +177,7 @@ def test_demonstration_has_the_golden_shape_and_leaves_nothing(quickstart):
     (["fuzz", "nothing"], 'there is no fuzz target "nothing"; write one of address'),
     (["soak"], "soak wants --for, as in --for 8h"),
     (["soak", "--for", "1h", "--seed"], "--seed wants a value"),
-    (["go"], 'there is no command "go"; write run, test, package, fuzz, bench or soak'),
+    (["go"], 'there is no command "go"; write run, test, package, fuzz, coverage, bench or soak'),
 ])
 def test_a_wrong_command_line_says_what_to_write(quickstart, words, said):
     process = quickstart(*words)
