@@ -42,10 +42,17 @@ function(rota_probe_compile)
   endforeach()
 endfunction()
 
+# What the linker only warns of, it does not have (32-bit ARM: packed relocations).
+check_linker_flag(C -Wl,--fatal-warnings ROTA_LINKS_FATAL_WARNINGS)
+if(ROTA_LINKS_FATAL_WARNINGS)
+  set(fatal_warnings -Wl,--fatal-warnings)
+  target_link_options(rota_flags INTERFACE ${fatal_warnings})
+endif()
+
 function(rota_probe_link)
   foreach(flag IN LISTS ARGN)
     string(MAKE_C_IDENTIFIER "ROTA_LINKS${flag}" have)
-    check_linker_flag(C ${flag} ${have})
+    check_linker_flag(C "${flag};${fatal_warnings}" ${have})
     if(${have})
       target_link_options(rota_flags INTERFACE ${flag})
     endif()
@@ -69,7 +76,7 @@ rota_probe_compile(
 # never written: the code stays what it is.
 rota_probe_link(
   -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,pack-relative-relocs
-  -Wl,--as-needed -Wl,--gc-sections -Wl,--fatal-warnings)
+  -Wl,--as-needed -Wl,--gc-sections)
 
 # Where small is asked for, smaller than -Os: gcc has it from 12 on. A register that a call may change is
 # not kept around it: to save and load it anew takes more bytes than one that calls leave alone.

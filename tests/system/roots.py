@@ -17,6 +17,8 @@ BOOT = ("systemd", "systemd-sysv", "dbus", "redis-server", "tzdata", "libpq5")
 # What ./quickstart package needs, as it names it (without what minbase has).
 BUILD = ("gcc", "libc6-dev", "cmake", "ninja-build", "pkgconf", "libhiredis-dev", "libconfig-dev", "libsystemd-dev",
          "libsmartcols-dev", "libssl-dev", "libpq-dev", "dpkg-dev", "file", "redis-tools", "scdoc", "ca-certificates")
+# libpq-dev is there for one architecture at a time: see FOREIGN.
+CROSS = tuple(name for name in BUILD if name != "libpq-dev") + ("python3", "qemu-user")
 ROOTS = {
     "bookworm-boot": BOOT + ("libhiredis0.14", "libconfig9", "libssl3"),
     "trixie-boot": BOOT + ("libhiredis1.1.0", "libconfig11", "libssl3t64"),
@@ -27,15 +29,13 @@ ROOTS = {
                              "openssl", "tzdata", "redis-server", "valkey-server", "procps", "systemd",
                              "iproute2", "nftables"),
     # Of Debian 13: the qemu of 12 knows no PR_SET_CHILD_SUBREAPER, without which there is no guard.
-    # libpq-dev is there for one architecture at a time: see FOREIGN.
-    "trixie-arm64": tuple(name for name in BUILD if name != "libpq-dev") + (
-        "python3", "qemu-user", "libc6-dev-arm64-cross", "gcc-aarch64-linux-gnu"),
+    "trixie-arm64": CROSS + ("libc6-dev-arm64-cross", "gcc-aarch64-linux-gnu"),
+    "trixie-armhf": CROSS + ("libc6-dev-armhf-cross", "gcc-arm-linux-gnueabihf"),
 }
 # A second step, by apt: packages of another architecture.
-FOREIGN = {
-    "trixie-arm64": ("arm64", ("libhiredis-dev", "libconfig-dev", "libsystemd-dev", "libsmartcols-dev", "libssl-dev",
-                               "libpq-dev", "libcmocka-dev")),
-}
+LIBRARIES = ("libhiredis-dev", "libconfig-dev", "libsystemd-dev", "libsmartcols-dev", "libssl-dev", "libpq-dev",
+             "libcmocka-dev")
+FOREIGN = {"trixie-arm64": ("arm64", LIBRARIES), "trixie-armhf": ("armhf", LIBRARIES)}
 # The same for a package that would make a cluster and start a server, even while debootstrap is at work.
 SERVERS = {"trixie-suite": ("postgresql",)}
 MAKE_SECONDS = 1200
