@@ -37,7 +37,7 @@ static void child_ended(struct manager *m, pid_t pid, int status)
         return;
     }
     /* The first that knows it; nobody knows what a dead guard left. */
-    if ((!m->probe || !probe_child_ended(m->probe, pid, status)) &&
+    if (!manager_ready_ended(m, pid) && (!m->probe || !probe_child_ended(m->probe, pid, status)) &&
         (!m->reload || !reload_child_ended(m->reload, pid, status)))
         (void)resolver_child_ended(&m->resolver, pid, status);
 }

@@ -152,6 +152,8 @@ int manager_find_user(struct manager *m);
 /* manager_ready.c: after every event: there is a guard that waits, where a job is about to ask. */
 void manager_settle_ready(struct manager *m);
 void manager_drop_ready(struct manager *m);
+/* A child was reaped. True: it was that guard, and its job has none until it asks. */
+bool manager_ready_ended(struct manager *m, pid_t pid);
 
 /* manager_store.c: the store, by the configuration. */
 bool manager_has_store(const struct manager *m);

@@ -16,6 +16,15 @@ void manager_drop_ready(struct manager *m)
     m->ready = (struct ready_guard){ 0 };
 }
 
+bool manager_ready_ended(struct manager *m, pid_t pid)
+{
+    if (m->ready.pid != pid)
+        return false;
+    close(m->ready.fd);
+    m->ready.pid = 0; /* the number may be a stranger's from now on */
+    return true;
+}
+
 /* Also one that failed counts, so that it is tried once. */
 static void make_ready(struct manager *m, const struct job *job)
 {

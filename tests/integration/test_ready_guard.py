@@ -46,7 +46,10 @@ def test_it_waits_and_is_the_one_that_runs(fleet, slow):
 
 def test_one_that_is_killed_while_it_waits_is_no_crash(fleet, slow):
     device, guard = slow
+    files = f"/proc/{device.pid}/fd"
+    before = len(os.listdir(files))
     os.kill(guard, signal.SIGKILL)
+    wait_for(lambda: len(os.listdir(files)) == before - 1, 5, "nothing of it is kept")
     (fleet.folder / "report.sh.over").touch()
     ends = fleet.wait_history("report", 2)
     assert [(entry["outcome"], entry["attempt"]) for entry in ends] == [("succeeded", "1")] * 2
