@@ -33,8 +33,8 @@ static void make_ready(struct manager *m, const struct job *job)
         (void)run_make_ready(&m->ready, job);
 }
 
-/* The job that is going to ask next; or that asks, and has a guard already. NULL: none, or Redis is
- * not there to answer. */
+/* The job that is going to ask next; or that asks, and has a guard already. NULL: none; or Redis is
+ * not there to answer, or no slot is free, without which none asks. */
 static const struct job *find_asker(const struct manager *m)
 {
     const struct job *next = NULL;
@@ -49,7 +49,7 @@ static const struct job *find_asker(const struct manager *m)
         if (j->state == JOB_WAITING && j->delay_ms >= 0 && (!next || j->at.ms < next->at.ms))
             next = j;
     }
-    return next;
+    return fleet_used(&m->fleet) < m->fleet.slots ? next : NULL;
 }
 
 void manager_settle_ready(struct manager *m)

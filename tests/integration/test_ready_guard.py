@@ -2,11 +2,12 @@
 """A guard is made ready before the question that it may be needed for, and waits without an order."""
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 from fault_proxy import late, redis_by
-from fleet import children_of, is_alive, wait_for
+from fleet import ONCE, children_of, is_alive, wait_for
 
 JOB = {"plugin": "exec", "every": "2s", "worst_case": "10s", "stop_grace": "300ms", "retry_delay": "0s"}
 SLOW = late(0.6)
@@ -85,6 +86,29 @@ def test_it_goes_where_no_answer_comes(proxy, slow):
     wait_for(lambda: not is_alive(guard), 5, "it has gone when the answer is given up")
     device.wait_line("does not answer", 1)
     proxy.release()
+
+
+def faults_of_children(device):
+    """Page faults of all children that it has reaped: each of them had some."""
+    return int(Path(f"/proc/{device.pid}/stat").read_text().rpartition(")")[2].split()[8])
+
+
+def test_there_is_none_where_no_slot_is_free(fleet):
+    fleet.make_due("long", "report")
+    report = {**JOB, **fleet.body("report")}
+    long = {"plugin": "exec", "worst_case": "60s", **ONCE,
+            **fleet.body("long", 'until [ -e "$0.over" ]; do sleep 0.01; done')}
+    device = fleet.device({"report": report}, max_running=1).start()
+    fleet.wait_history("report")
+    device.write({"report": report, "long": long}, max_running=1)
+    device.signal(signal.SIGHUP)
+    fleet.wait_entry("begin", "long")
+    before = faults_of_children(device)
+    device.wait_line("report: WAITING -> NO_SLOT")
+    wait_for(lambda: len(device.guards()) == 1, 2, "there is the long job's guard alone")
+    assert faults_of_children(device) == before
+    (fleet.folder / "long.sh.over").touch()
+    fleet.wait_history("report", 2)
 
 
 def test_it_goes_with_a_job_that_leaves(slow):
