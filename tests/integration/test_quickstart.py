@@ -194,6 +194,13 @@ def test_lengths(text, ms):
     assert done.stdout == f"{ms}\n"
 
 
+@pytest.mark.parametrize("folder, found", [("kept", "/usr/kept"), ("/tmp/kept", "/tmp/kept")])
+def test_a_folder_is_the_callers(folder, found):
+    done = subprocess.run(["bash", "-c", '. "$1"; from_caller "$2"; echo "$path"', "test", QUICKSTART, folder],
+                          cwd="/usr", text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20)
+    assert done.stdout == f"{found}\n"
+
+
 @pytest.mark.parametrize("again, counted, said", [
     ("5 passed in 2s", "95 0", False),
     ("1 failed, 4 passed in 2s", "94 1", True),
