@@ -39,6 +39,8 @@ def arguments():
         sys.exit(f"soak: --for is shorter than {LEAST_MS // 1000} s, in which no fault would have its time")
     if not 2 <= given.devices <= 99:
         sys.exit(f"soak: --devices is {given.devices}; write a number from 2 to 99")
+    if given.keep and given.keep.exists():
+        sys.exit(f"soak: {given.keep} is there already; name a new folder by --keep")
     return given
 
 

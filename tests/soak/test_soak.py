@@ -70,3 +70,9 @@ def test_nothing_is_left_of_a_soak_that_is_ended(place, number):
         process.kill()
         process.communicate()
     assert str(keep) not in pathlib.Path("/proc/mounts").read_text()
+
+
+def test_a_folder_that_is_there_is_left_alone(place):
+    with start("--ms", "60000", "--keep", str(place), folder=place) as process:
+        assert "is there already; name a new folder" in process.communicate(timeout=30)[0]
+    assert process.returncode == 1 and not list(place.iterdir())
