@@ -106,10 +106,21 @@ def timed(world):
         return between(stamps.all()[known:], wire.finishes())[:world.rounds]
 
 
+def served_us(wire):
+    """Of each run, from its acquire's coming to Redis until its finish's."""
+    asked, found = {}, []
+    for at, job, words in sorted(wire.acquires() + wire.finishes()):
+        if words[2] == ACQUIRE_KEYS:
+            asked[job] = at
+        elif job in asked:
+            found.append(at - asked.pop(job))
+    return found
+
+
 def against_bare(world):
     """ms of a bare program that loads a plugin, and of runs from their acquire to their finish, in turns: what lies
     idle between is as slow for both."""
-    bare, asked, served = [], {}, []
+    bare = []
     plugin = h.compile_plugin(world.folder, HERE / "trivial.c")
     with running(world) as (_, _):
         wire = Wire(world.redis)
@@ -120,12 +131,7 @@ def against_bare(world):
                 bare.append(measure(plugin, 1)[0][0] / 1000)
         finally:
             wire.close()
-    for at, job, words in sorted(wire.acquires() + wire.finishes()):
-        if words[2] == ACQUIRE_KEYS:
-            asked[job] = at
-        elif job in asked:
-            served.append((at - asked.pop(job)) / 1000)
-    return bare, served
+    return bare, [us / 1000 for us in served_us(wire)]
 
 
 def processor_time(world):

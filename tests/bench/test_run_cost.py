@@ -9,8 +9,9 @@ import pytest
 
 import guard_harness as h
 from fleet import SANITIZED, Fleet, wait_for
-from measure_run import guard_and_worker, measure, round_trip_us
-from redis_server import Monitor, RedisServer
+from measure_run import guard_and_worker, measure, round_trip_us, served_us
+from redis_server import RedisServer
+from stamps import Wire
 
 pytestmark = pytest.mark.skipif(
     SANITIZED, reason="a sanitizer's time and memory are its own; the release build is measured")
@@ -59,24 +60,6 @@ def test_a_run_against_a_bare_program(trivial):
     assert from_start[0] < READY_RATIO_MAX
 
 
-class Wire(Monitor):
-    """The instants at which Redis is sent an acquire or a finish, in us, by its own clock."""
-
-    def __init__(self, server):
-        self.acquired, self.whole = {}, []
-        super().__init__(server)
-
-    def take(self, line):
-        words = line.replace('"', "").split()
-        if len(words) < 7 or words[3].upper() != "EVALSHA" or not words[6].endswith(":lock"):
-            return
-        instant = int(words[0][1:].replace(".", ""))
-        if words[5] == "5":
-            self.acquired[words[6]] = instant
-        elif words[5] == "3" and words[6] in self.acquired:
-            self.whole.append(instant - self.acquired.pop(words[6]))
-
-
 def test_a_whole_run_against_its_floor(trivial):
     """From the acquire's coming to Redis until the finish's. Both are a round trip; of the two halves on the way to
     Redis and back none is left out but those outside."""
@@ -89,20 +72,23 @@ def test_a_whole_run_against_its_floor(trivial):
             fleet.device({f"job_{i}": {"plugin": "trivial", "every": "1s", "offset": f"{i * 1000 // JOBS}ms",
                                        "worst_case": "300ms", "stop_grace": "50ms"} for i in range(JOBS)},
                          log_level="info").start()
-            while len(wire.whole) < TURNS:
-                # As seldom as the runs: what lies idle is slow.
-                known = len(wire.whole)
-                wait_for(lambda: len(wire.whole) > known, 30, "another run")
-                bare.append(measure(trivial, 1)[0][0])
-            wire.close()
+            try:
+                while len(bare) < TURNS:
+                    # As seldom as the runs: what lies idle is slow.
+                    known = len(wire.finishes())
+                    wait_for(lambda: len(wire.finishes()) > known, 30, "another run")
+                    bare.append(measure(trivial, 1)[0][0])
+            finally:
+                wire.close()
         finally:
             fleet.close()
         trip = round_trip_us(server)
     finally:
         server.close()
-    least, median = ratios(wire.whole, bare, trip, 2 * trip)
+    whole = served_us(wire)
+    least, median = ratios(whole, bare, trip, 2 * trip)
     print(f"us of a round trip: {trip:.0f}\nus of a bare program: {spread(bare)}\n"
-          f"us of a whole run: {spread(wire.whole)}\n"
+          f"us of a whole run: {spread(whole)}\n"
           f"{least:.2f} times a bare program and two round trips by the least, {median:.2f} by the medians")
     assert least < WHOLE_RATIO_MAX
 
