@@ -32,8 +32,8 @@ S6_SEES = 'mount --bind "$1" /usr/bin && shift && exec "$@"'
 COLLECTD = """
 BaseDir "{folder}"
 PIDFile "{folder}/pid"
-PluginDir "{fetched}/usr/lib/collectd"
-TypesDB "{fetched}/usr/share/collectd/types.db"
+PluginDir "{root}/usr/lib/collectd"
+TypesDB "{root}/usr/share/collectd/types.db"
 Interval {hour}
 LoadPlugin exec
 <Plugin exec>
@@ -79,7 +79,9 @@ def configure(folder, text, line):
     """The file of a program, with a line for each job; only its owner may read it, as monit wants it."""
     path = folder / "conf"
     jobs = "\n".join(line.format(number=number, minute=far_minute()) for number in range(JOBS))
-    path.write_text(text.format(folder=folder, fetched=FETCHED, hour=HOUR_S, jobs=jobs))
+    # Whether it was fetched or is the machine's, its modules are where it is.
+    root = FETCHED if (FETCHED / "usr/lib/collectd").exists() else ""
+    path.write_text(text.format(folder=folder, root=root, hour=HOUR_S, jobs=jobs))
     path.chmod(0o600)
     return path
 
