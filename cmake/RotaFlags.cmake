@@ -118,8 +118,9 @@ endif()
 if(ROTA_COVERAGE)
   # Counters are written by exit(), fork and exec; processes that end otherwise have to be made to.
   add_library(rota_coverage STATIC ${PROJECT_SOURCE_DIR}/tests/coverage/end.c)
+  target_compile_definitions(rota_coverage PRIVATE _GNU_SOURCE)
   target_compile_options(rota_flags INTERFACE --coverage)
-  target_link_options(rota_flags INTERFACE --coverage -Wl,--wrap=_exit -Wl,--wrap=poll)
+  target_link_options(rota_flags INTERFACE --coverage -Wl,--wrap=_exit -Wl,--wrap=poll -Wl,--wrap=send)
   target_link_libraries(rota_flags INTERFACE rota_coverage)
 endif()
 

@@ -10,11 +10,9 @@ static uint64_t edge_ms(unsigned bin, unsigned coarse)
 }
 
 /* Of all values between both edges it is the one whose error, as a part of what is right, is
- * smallest at worst. Neither is above 2^32. */
+ * smallest at worst. Neither is below 1, or above 2^32. */
 static int64_t middle_of(uint64_t low, uint64_t high)
 {
-    if (low == 0)
-        low = 1;
     return (int64_t)(low + (high - low) * low / (low + high));
 }
 

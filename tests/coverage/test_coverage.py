@@ -2,6 +2,7 @@
 """Of coverage.py: what it counts, and what it does not let pass. By a program of its own, compiled as ours are."""
 import json
 import pathlib
+import signal
 import subprocess
 
 import pytest
@@ -31,6 +32,8 @@ int main(int argc, char **argv)
     _exit(rc == 0);
 }
 """
+# As cmake/RotaFlags.cmake has them.
+WRAPPED = ("_exit", "poll", "send")
 LISTED = """\
 never: nobody asks for so much
   guard/a.c main: rc = half(7);
@@ -54,12 +57,12 @@ class Tree:
     def make(self):
         subprocess.run(["gcc", "-D_GNU_SOURCE", "--coverage", "-c", self.source, "-o", "rota-guard.dir/a.c.o"],
                        check=True, cwd=self.build)
-        subprocess.run(["gcc", "--coverage", "-Wl,--wrap=_exit", "-Wl,--wrap=poll",
-                        "rota-guard.dir/a.c.o", HERE / "end.c", "-o", "program"],
+        subprocess.run(["gcc", "-D_GNU_SOURCE", "--coverage", *(f"-Wl,--wrap={name}" for name in WRAPPED),
+                        "rota-guard.dir/a.c.o", HERE / "end.c", "-o", "rota-guard"],
                        check=True, cwd=self.build)
 
     def play(self, *arguments):
-        return subprocess.run([self.build / "program", *arguments], check=False).returncode
+        return subprocess.run([self.build / "rota-guard", *arguments], check=False).returncode
 
     def judge(self, *options, bounds=None):
         return coverage.main([str(self.build), *options], self.root, bounds or {})
@@ -78,6 +81,21 @@ def test_a_line_nobody_reaches_wants_a_reason(tree, capsys):
     assert "a.c:10:" not in said, "it ran, and _exit() kept the counters"
     tree.list.write_text(LISTED)
     assert tree.judge() == 0
+
+
+@pytest.mark.parametrize("call, counted", [
+    ("poll(NULL, 0, 1)", True),
+    ("poll(NULL, 0, 0)", False),
+    ("send(-1, NULL, 0, 0)", True),
+    ("getppid()", False),
+])
+def test_who_is_killed_has_written_before_it_waits_or_answers(tree, capsys, call, counted):
+    tree.source.write_text("#include <poll.h>\n#include <signal.h>\n#include <sys/socket.h>\n" +
+                           PROGRAM.replace("_exit(rc == 0);", f"{call}; raise(SIGKILL);"))
+    tree.make()
+    assert tree.play() == -signal.SIGKILL
+    tree.judge()
+    assert ("no reason is listed: return n / 2;" not in capsys.readouterr().out) == counted
 
 
 def test_what_is_noted_is_a_list(tree, capsys):

@@ -42,6 +42,7 @@ def test_bad_file_is_a_sentence(folder, prober, kind, words):
 @pytest.mark.parametrize("kind, words", [
     ("BAD_DEFAULT", "the default of a parameter of plugin 'x' is wrong: wait is \"10\", which is no"),
     ("CHECK_REFUSES", "nothing listens on port 80"),
+    ("CHECK_MUTTERS", "plugin 'x' does not accept these parameters, and does not say why"),
     ("CHECK_ASKS", "plugin 'x' asked for the parameter 'nowhere', which it does not declare"),
 ])
 def test_check_is_heard(folder, prober, kind, words):
@@ -63,6 +64,8 @@ def test_check_is_heard(folder, prober, kind, words):
     ("ROTA_BOOLEAN", '.max = "1"', "a limit, which a boolean cannot have"),
     ("ROTA_STRING", '.choices = "a||b"', "an empty text among its choices"),
     ("ROTA_STRING", '.choices = ""', "an empty text among its choices"),
+    ("ROTA_INTEGER", '.choices = "1|2"', "choices, which only strings have"),
+    ("ROTA_STRING", '.def = "x", .flags = ROTA_REQUIRED', "a default although it is required"),
 ])
 def test_authors_slip_in_a_limit(tmp_path, prober, type_name, limit, words):
     plugin = h.compile_plugin(tmp_path, h.PLUGINS / "broken.c", "limited",
@@ -340,6 +343,17 @@ def test_try(typed):
     assert guard_command("--try", "/no/such.so").returncode == 1
 
 
+@pytest.mark.parametrize("params, words", [
+    (["as=crash"], r"^killed by signal 11 \(SIGSEGV\) after \d+ ms"),
+    (["as=exit", "number=5"], r"^ended its process with exit status 5 instead of returning after \d+ ms"),
+    (["as=leaver"], r"^\d+ processes outlived the run and were killed$"),
+    (["as=flood", "number=5000"], r"^\(\d+ lines dropped: more than \d+ a second\)$"),
+])
+def test_try_tells_how_it_went(behave, tmp_path, params, words):
+    out = guard_command("--try", behave, *params, f"file={tmp_path}/note")
+    assert re.search(words, out.stderr, re.M), out.stderr
+
+
 def test_try_stops(tmp_path):
     out = guard_command("--try", "--worst-case", "300ms", "--grace", "2s", EXEC, "command=sleep",
                         "command=60")
@@ -360,7 +374,8 @@ def test_try_stops(tmp_path):
 def test_command_line():
     assert guard_command("--version").stdout.startswith("rota-guard ")
     assert "--describe FILE.so" in guard_command("--help").stdout
-    for wrong in ([], ["--no-such"], ["--try"], ["--try", "--grace", "5", "x"], ["--describe"]):
+    for wrong in ([], ["--no-such"], ["--try"], ["--try", "--grace", "5", "x"], ["--try", "--no-such", "1s", "x"],
+                  ["--describe"]):
         out = guard_command(*wrong)
         assert out.returncode == 64 and "rota-guard --help" in out.stderr
 

@@ -566,6 +566,20 @@ static void test_index_of_a_long_run(void **state)
     fake_done(&d.fake);
 }
 
+/* What waits to be sent is not sent where there is nothing to ask for any more. */
+static void test_all_jobs_leave_before_hello(void **state)
+{
+    struct device d;
+
+    (void)state;
+    device_init(&d, sizeof d.room);
+    for (size_t i = 0; i < JOBS; i++)
+        job_done(&d.jobs[i]);
+    assert_false(fake_send(&d.fake, d.now));
+    assert_false(d.fake.fleet.question_out);
+    fake_done(&d.fake);
+}
+
 /* All may start at once, and then none of them knows more than its rank. */
 static void test_first_news_calls_nobody(void **state)
 {
@@ -607,6 +621,7 @@ int main(void)
         cmocka_unit_test(test_index_of_a_long_run),
         cmocka_unit_test(test_drawn_once),
         cmocka_unit_test(test_first_news_calls_nobody),
+        cmocka_unit_test(test_all_jobs_leave_before_hello),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,6 +302,22 @@ static void test_apart(void **state)
     fake_done(&d.fake);
 }
 
+/* That a configuration is in use no more is no news to a job that did not stand apart. */
+static void test_never_apart(void **state)
+{
+    struct device d;
+
+    (void)state;
+    device_init(&d);
+    hello(&d, false, "22222222");
+    read_other(&d, "22222222", "report aaaaaaaa fleet own\n");
+    d.job.prints_said[0] = 1;
+    next_hello(&d, NULL);
+    assert_false(d.job.apart);
+    assert_int_equal(d.job.prints_said[0], 1);
+    fake_done(&d.fake);
+}
+
 /* Found while a question waits to be sent: it is taken back. */
 static void test_apart_takes_the_question_back(void **state)
 {
@@ -345,7 +361,7 @@ int main(void)
         cmocka_unit_test(test_newer),    cmocka_unit_test(test_paused),
         cmocka_unit_test(test_blocked),  cmocka_unit_test(test_texts),
         cmocka_unit_test(test_apart),    cmocka_unit_test(test_apart_takes_the_question_back),
-        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_ahead),    cmocka_unit_test(test_never_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

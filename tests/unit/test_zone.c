@@ -179,6 +179,7 @@ static void test_bad_rules(void **state)
         "CE-1",
         "CET-1:",
         "CET-1:60",
+        "CET-1:00:60",
         "CET-25",
         "CET-1 ",
         "CET-1CEST",
@@ -203,6 +204,8 @@ static void test_bad_rules(void **state)
         "AAA0BBB,M3.2.0/0,M3.2.0/1",
         "EST5EDT,0/0,J365/26",
         "AAA0BBB,M3.2.0,M3.1.1/160",
+        /* Summer ends where it begins again, but in leap years a day before. */
+        "AAA0BBB,0/0,364/25",
     };
     uint8_t bytes[TZIF_SIZE];
 

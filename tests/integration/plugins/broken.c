@@ -110,6 +110,14 @@ static int check(const struct rota_run *r)
     return rota_fail(r, ROTA_REFUSED, "nothing listens on port %d", 80);
 }
 ROTA_PLUGIN(.name = "x", .version = "1", .summary = "x", .run = run, .check = check);
+#elif defined(CHECK_MUTTERS)
+static int check(const struct rota_run *r)
+{
+    rota_log(r, ROTA_INFO, "half way");
+    rota_progress(r, 0.5, "half way");
+    return ROTA_REFUSED;
+}
+ROTA_PLUGIN(.name = "x", .version = "1", .summary = "x", .run = run, .check = check);
 #elif defined(CHECK_ASKS)
 static int check(const struct rota_run *r)
 {
