@@ -69,8 +69,7 @@ static bool stderr_is_journal(const struct stat *st)
         return false;
     text = end + 1;
     inode = strtoll(text, &end, 10);
-    return end != text && *end == '\0' && (dev_t)device == st->st_dev &&
-           (ino_t)inode == st->st_ino;
+    return end != text && *end == '\0' && (dev_t)device == st->st_dev && (ino_t)inode == st->st_ino;
 }
 
 static int open_journal(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The job of the peers' runs: FILE HOST DUE-US HOLD. It says when it began and ended, as stamp.c does for rota. */
+/* The job of the peers' runs: FILE HOST DUE-US HOLD. It says when it began and ended, as stamp.c
+ * does for rota. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* FILE COMMAND...: writes the largest RSS, in KiB, of the command and of all that it waited for. Python cannot ask for
- * it: what it starts begins with Python's own memory, and the kernel counts that. */
+/* FILE COMMAND...: writes the largest RSS, in KiB, of the command and of all that it waited for.
+ * Python cannot ask for it: what it starts begins with Python's own memory, and the kernel counts
+ * that. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
