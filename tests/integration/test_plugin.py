@@ -354,6 +354,7 @@ def test_try(typed):
     (["as=exit", "number=5"], r"^ended its process with exit status 5 instead of returning after \d+ ms"),
     (["as=leaver"], r"^\d+ processes outlived the run and were killed$"),
     (["as=flood", "number=5000"], r"^\(\d+ lines dropped: more than \d+ a second\)$"),
+    (["as=chatty"], r"^  100 % all$"),
 ])
 def test_try_tells_how_it_went(behave, tmp_path, params, words):
     out = guard_command("--try", behave, *params, f"file={tmp_path}/note")
