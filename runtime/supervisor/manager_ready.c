@@ -57,7 +57,7 @@ void manager_settle_ready(struct manager *m)
     const struct job *asker = find_asker(m);
     struct boot now = clock_boot();
     struct boot from = asker ? boot_add(asker->at, -READY_AHEAD_MS) : BOOT_NEVER;
-    bool early = !boot_reached(now, from);
+    bool early = !asker || !boot_reached(now, from);
 
     if (early || asker != m->ready.job)
         manager_drop_ready(m);

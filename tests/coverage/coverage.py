@@ -3,8 +3,8 @@
 """Holds what the tests reached of core, redis and guard to its bounds, and to unreached.txt.
 
 coverage.py BUILD [--note]: BUILD is of the preset "coverage", and its tests have run. Each line that none of them
-reached has to be listed with a reason, and each line that is listed has to be there and unreached: what the list says
-stays true. --note writes what is not listed in the list's own form.
+reached has to be listed with a reason, and each line that is listed has to be there; one that is reached all the same
+is told. --note writes what is not listed in the list's own form.
 """
 import argparse
 import collections
@@ -104,7 +104,8 @@ def read_list(text):
 
 
 def compare(sources, text):
-    """What the list does not know, as it would have to say it, and all that is wrong."""
+    """What the list does not know, as it would have to say it; all that is wrong; and what is only told: what a run
+    reaches by chance, on a faster machine or a slower one, is no fault of whoever changes something else."""
     never, at_times, faults = read_list(text)
     there, unreached = collections.Counter(), collections.Counter()
     where = {}
@@ -114,7 +115,7 @@ def compare(sources, text):
             line = source.line(number)
             unreached[line] += 1
             where.setdefault(line, f"runtime/{source.path}:{number}")
-    unlisted = []
+    unlisted, told = [], []
     for line, count in unreached.items():
         more = count - never[line] - at_times[line]
         if more > 0:
@@ -124,11 +125,11 @@ def compare(sources, text):
         if there[line] < count:
             faults.append(f"listed, but not there any more: {line.file} {line.function}: {line.text}")
         elif unreached[line] < count:
-            faults.append(f"listed as never reached, but it is: {line.file} {line.function}: {line.text}")
+            told.append(f"listed as never reached, but it is: {line.file} {line.function}: {line.text}")
     for line, count in at_times.items():
         if there[line] < count:
             faults.append(f"listed, but not there any more: {line.file} {line.function}: {line.text}")
-    return unlisted, faults
+    return unlisted, faults, told
 
 
 def percent(part, whole):
@@ -174,14 +175,14 @@ def main(arguments, root=ROOT, bounds=None):
     parser.add_argument("--note", action="store_true", help="write what is not listed, as the list has it")
     options = parser.parse_args(arguments)
     sources = read_counts(root, options.build.resolve())
-    unlisted, faults = compare(sources, (root / "tests" / "coverage" / "unreached.txt").read_text())
+    unlisted, faults, told = compare(sources, (root / "tests" / "coverage" / "unreached.txt").read_text())
     faults += below_bounds(sources, BOUNDS if bounds is None else bounds)
     (options.build / "coverage.txt").write_text(table(sources) + "\n" + untaken(sources))
     (options.build / "coverage.json").write_text(json.dumps(layer_sums(sources)) + "\n")
     if options.note:
         print("".join(f"  {line.file} {line.function}: {line.text}\n" for line in unlisted), end="")
         return 0
-    print("\n".join(faults + table(sources).splitlines()[:len(layer_sums(sources))]))
+    print("\n".join(faults + told + table(sources).splitlines()[:len(layer_sums(sources))]))
     return 1 if faults else 0
 
 
