@@ -76,3 +76,11 @@ def test_runs_are_measured_whole(peer):
     assert found["cpu"].median > 0 and found["peak"].median > 500
     if not peer.waits:
         assert len(found["release"].values) == 4 and found["commands"].median >= 2
+
+
+def test_each_takeover_takes_the_time_of_the_lock(place):
+    peer = lockers.ONCE[0](place)
+    if why := peer.why():
+        pytest.skip(why)
+    took = [measure.takeover(peer) for _ in range(2)]
+    assert all(seconds > 0.9 * measure.SHORT_TTL_MS / 1000 for seconds, _ in took), took

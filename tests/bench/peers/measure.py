@@ -124,15 +124,15 @@ def resident(peer, name, rounds):
 def takeover(peer):
     """(seconds from the holder's end to the next begin, whether the job lived on beside it)."""
     host, key = f"takeover_{peer.name.replace(' ', '_')}", f"takeover:{peer.name}"
-    started, jobs = [], []
+    started, jobs, known = [], [], len(peer.place.stamps(host))
     try:
         started.append(peer.start(key, SHORT_TTL_MS, host, hold=True))
-        wait_for(lambda: peer.place.stamps(host), 30, f"{peer.name} runs")
-        jobs.append(peer.place.stamps(host)[0][1])
+        wait_for(lambda: len(peer.place.stamps(host)) > known, 30, f"{peer.name} runs")
+        jobs.append(peer.place.stamps(host)[known][1])
         killed, asked = time.time(), 0
         started[0].kill()
         started[0].wait()
-        while len(peer.place.stamps(host)) < 2:
+        while len(peer.place.stamps(host)) < known + 2:
             if time.time() - killed > 60:
                 raise RuntimeError(f"{peer.name}: nobody took the lock over")
             if time.time() - asked >= ASK_S and (not peer.waits or not asked):
@@ -140,7 +140,7 @@ def takeover(peer):
                 started.append(peer.start(key, SHORT_TTL_MS, host, hold=False))
             time.sleep(0.02)
         lived = is_alive(jobs[0])
-        return peer.place.stamps(host)[1][2] / 1e6 - killed, lived
+        return peer.place.stamps(host)[known + 1][2] / 1e6 - killed, lived
     finally:
         for process in started:
             if process.poll() is None:
