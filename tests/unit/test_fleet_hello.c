@@ -1,112 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Hello: when it is said, what it says, and what follows from the answer. */
-#include "base/units.h"
-#include "core/job_internal.h"
-#include "support/bench.h"
-
-#include <string.h>
-
-#define JOBS 3
-
-struct device {
-    struct fake fake;
-    struct job_spec specs[JOBS];
-    struct job jobs[JOBS];
-    char names[JOBS][8];
-    char room[64], keys[64];
-    struct boot now;
-    struct wall done[JOBS];
-    struct store_reply hello; /* what the next is answered */
-};
-
-static struct wall server(const struct device *d)
-{
-    return (struct wall){ d->now.ms + BENCH_BEGIN_MS };
-}
-
-static struct wall latest(const struct device *d)
-{
-    return schedule_latest(&d->specs[0].schedule, server(d));
-}
-
-static void introduce(struct device *d, size_t room_size, int64_t checkin_ms)
-{
-    fleet_introduce(&d->fake.fleet,
-                    &(struct fleet_self){ .version = "1.2.3",
-                                          .digest = "abcd1234",
-                                          .checkin_ms = checkin_ms,
-                                          .room = d->room,
-                                          .room_size = room_size },
-                    d->now);
-}
-
-static void device_init(struct device *d, size_t room_size)
-{
-    *d = (struct device){ .now = { 1000 }, .hello = { .hello = { .fleet = 1 } } };
-    fake_init(&d->fake, "alpha", 4, (struct unit_random){ 7 });
-    fleet_identify(&d->fake.fleet, "alpha:1", "b1");
-    introduce(d, room_size, 0);
-    for (size_t i = 0; i < JOBS; i++) {
-        d->specs[i] = bench_short_spec();
-        d->specs[i].retention_ms = (int64_t)(i + 1) * DAY_MS;
-        strcpy(d->names[i], (const char *[]){ "one", "two", "three" }[i]);
-        d->specs[i].key = d->names[i];
-        job_init(&d->jobs[i], &d->fake.fleet, &d->specs[i]);
-        d->jobs[i].settled = latest(d);
-        d->done[i] = latest(d);
-        job_begin(&d->jobs[i], d->now);
-    }
-}
-
-static void done(struct device *d)
-{
-    const char *why = "";
-
-    for (size_t i = 0; i < JOBS; i++)
-        assert_int_equal(d->jobs[i].counters.illegal, 0);
-    if (!fleet_sound(&d->fake.fleet, d->now, 1, &why))
-        fail_msg("%s", why);
-    fake_done(&d->fake);
-}
-
-static size_t count_words(const char *text)
-{
-    size_t words = text[0] != '\0';
-
-    for (; *text; text++)
-        words += *text == ' ';
-    return words;
-}
-
-/* Sends the next request, which has to be hello, and answers it. Returns its weight. */
-static int64_t say(struct device *d)
-{
-    struct store_reply reply = d->hello;
-    size_t told = d->fake.fleet.hello.told;
-
-    assert_true(fake_send(&d->fake, d->now));
-    assert_int_equal(d->fake.request.verb, STORE_HELLO);
-    strcpy(d->keys, d->fake.request.hello.jobs);
-    reply.status = STORE_ANSWERED;
-    reply.server = server(d);
-    reply.hello.jobs = count_words(d->keys);
-    reply.hello.done = d->done + told;
-    fake_reply(&d->fake, reply, d->now);
-    return d->fake.request.hello.weight_ms;
-}
-
-/* To the instant of the next hello, with nothing else done. */
-static void to_next(struct device *d)
-{
-    d->now = d->fake.fleet.question_at;
-    assert_int_not_equal(d->now.ms, BOOT_NEVER.ms);
-    for (size_t i = 0; i < JOBS; i++) { /* their turns are others' */
-        d->jobs[i].settled = schedule_next(&d->specs[0].schedule, server(d));
-        job_plan(&d->jobs[i], d->now);
-        job_rearm(&d->jobs[i], d->now);
-    }
-    fleet_tick(&d->fake.fleet, d->now);
-}
+#include "support/hello.h"
 
 static void test_first_contact(void **state)
 {
@@ -438,134 +332,6 @@ static void test_outage_gathers_no_crowd(void **state)
 
 /* --- what was done --- */
 
-/* A turn that nobody has, though a run would have ended by now, is asked for once, and the answer
- * is told to the others. */
-static void test_overdue(void **state)
-{
-    struct device d;
-    struct wall turn;
-
-    (void)state;
-    device_init(&d, sizeof d.room);
-    d.hello.hello.fleet = 600;
-    d.hello.hello.hellos = 600;
-    say(&d);
-    to_next(&d);
-    d.now.ms += 45 * SECOND_MS; /* a turn is more than its budget and splay old, and was left out */
-    turn = latest(&d);
-    if (wall_between(turn, server(&d)) < 25 * SECOND_MS)
-        d.now.ms += 25 * SECOND_MS;
-    turn = latest(&d);
-    for (size_t i = 0; i < JOBS; i++) {
-        d.jobs[i].settled.ms = turn.ms - BENCH_PERIOD_MS;
-        d.jobs[i].left_out = turn;
-        d.done[i].ms = turn.ms - BENCH_PERIOD_MS * (i == 0);
-    }
-    say(&d);
-    fleet_tick(&d.fake.fleet, d.now);
-    assert_int_equal(d.jobs[0].state, JOB_ASKING);
-    assert_int_equal(d.jobs[1].state, JOB_WAITING);
-    assert_true(fake_send(&d.fake, d.now));
-    assert_int_equal(d.fake.request.turn.ms, turn.ms);
-    fake_reply(
-        &d.fake,
-        (struct store_reply){ .server = server(&d),
-                              .acquire = { .answer = ACQUIRE_DONE, .turn = turn, .why = "" } },
-        d.now);
-    assert_true(fake_send(&d.fake, d.now));
-    assert_int_equal(d.fake.request.verb, STORE_INDEX);
-    assert_int_equal(d.fake.request.turn.ms, turn.ms);
-    fake_reply(&d.fake, (struct store_reply){ .server = server(&d) }, d.now);
-    assert_false(fake_send(&d.fake, d.now));
-    done(&d);
-}
-
-/* Every job's newest turn is so old, was left out, and by the index nobody has done it. */
-static void leave_out(struct device *d, int64_t age_ms)
-{
-    struct wall turn;
-
-    to_next(d);
-    turn = schedule_next(&d->specs[0].schedule, server(d));
-    d->now = boot_add(d->now, wall_between(server(d), turn) + age_ms);
-    for (size_t i = 0; i < JOBS; i++) {
-        d->jobs[i].left_out = turn;
-        d->jobs[i].settled.ms = d->done[i].ms = turn.ms - BENCH_PERIOD_MS;
-    }
-}
-
-/* A run of it may still go on, or it was settled by this device. */
-static void test_not_overdue(void **state)
-{
-    const int64_t allowed_ms = bench_short_spec().timing.budget_ms + bench_short_spec().splay_ms;
-    struct device d;
-
-    (void)state;
-    device_init(&d, sizeof d.room);
-    say(&d);
-    leave_out(&d, allowed_ms);
-    say(&d);
-    for (size_t i = 0; i < JOBS; i++)
-        assert_false(d.jobs[i].urged);
-    leave_out(&d, allowed_ms + 1);
-    job_settle_up_to(&d.jobs[2], latest(&d));
-    say(&d);
-    assert_true(d.jobs[1].urged);
-    assert_int_equal(d.jobs[2].left_out.ms, latest(&d).ms);
-    fake_done(&d.fake);
-}
-
-/* The answer is about the jobs that there were when it was asked for. */
-static void test_jobs_change_under_hello(void **state)
-{
-    struct store_reply reply = { .hello = { .fleet = 1, .jobs = JOBS } };
-    struct device d;
-
-    (void)state;
-    device_init(&d, sizeof d.room);
-    say(&d);
-    leave_out(&d, 40 * SECOND_MS);
-    assert_true(fake_send(&d.fake, d.now));
-    fleet_jobs_changed(&d.fake.fleet);
-    reply.server = server(&d);
-    reply.hello.done = d.done;
-    fake_reply(&d.fake, reply, d.now);
-    for (size_t i = 0; i < JOBS; i++)
-        assert_false(d.jobs[i].urged);
-    fake_done(&d.fake);
-}
-
-/* What fell due during a run that succeeded is done as well. */
-static void test_index_of_a_long_run(void **state)
-{
-    struct device d;
-    struct job *j = &d.jobs[0];
-    struct wall turn;
-
-    (void)state;
-    device_init(&d, sizeof d.room);
-    say(&d);
-    d.now = j->armed;
-    job_tick(j, d.now);
-    assert_true(fake_send(&d.fake, d.now));
-    turn = d.fake.request.turn;
-    fake_reply(&d.fake,
-               (struct store_reply){
-                   .server = server(&d),
-                   .acquire = { .answer = ACQUIRE_GRANTED, .attempt = 1, .turn = turn } },
-               d.now);
-    job_started(j, d.now, d.now);
-    d.now.ms += 2 * BENCH_PERIOD_MS;
-    job_ended(j, d.now, &(struct run_end){ .exit = RUN_RETURNED, .clean = true, .detail = "" });
-    assert_true(fake_send(&d.fake, d.now));
-    fake_reply(&d.fake, (struct store_reply){ .server = server(&d) }, d.now);
-    assert_true(fake_send(&d.fake, d.now));
-    assert_int_equal(d.fake.request.verb, STORE_INDEX);
-    assert_int_equal(d.fake.request.turn.ms, turn.ms + 2 * BENCH_PERIOD_MS);
-    fake_reply(&d.fake, (struct store_reply){ .server = server(&d) }, d.now);
-    fake_done(&d.fake);
-}
-
 /* What waits to be sent is not sent where there is nothing to ask for any more. */
 static void test_all_jobs_leave_before_hello(void **state)
 {
@@ -578,26 +344,6 @@ static void test_all_jobs_leave_before_hello(void **state)
     assert_false(fake_send(&d.fake, d.now));
     assert_false(d.fake.fleet.question_out);
     fake_done(&d.fake);
-}
-
-/* All may start at once, and then none of them knows more than its rank. */
-static void test_first_news_calls_nobody(void **state)
-{
-    struct device d;
-
-    (void)state;
-    device_init(&d, sizeof d.room);
-    d.hello.hello.fleet = 1000000;
-    d.hello.hello.hellos = 1000000;
-    for (size_t i = 0; i < JOBS; i++)
-        d.jobs[i].settled.ms = d.done[i].ms = 0;
-    d.now.ms += wall_between(latest(&d), server(&d)) < 25 * SECOND_MS ? 25 * SECOND_MS : 0;
-    say(&d);
-    for (size_t i = 0; i < JOBS; i++) {
-        assert_int_equal(d.jobs[i].state, JOB_WAITING);
-        assert_true(d.jobs[i].armed.ms > d.now.ms);
-    }
-    done(&d);
 }
 
 int main(void)
@@ -615,12 +361,7 @@ int main(void)
         cmocka_unit_test(test_few_ask),
         cmocka_unit_test(test_shrunk_fleet),
         cmocka_unit_test(test_outage_gathers_no_crowd),
-        cmocka_unit_test(test_overdue),
-        cmocka_unit_test(test_not_overdue),
-        cmocka_unit_test(test_jobs_change_under_hello),
-        cmocka_unit_test(test_index_of_a_long_run),
         cmocka_unit_test(test_drawn_once),
-        cmocka_unit_test(test_first_news_calls_nobody),
         cmocka_unit_test(test_all_jobs_leave_before_hello),
     };
 
