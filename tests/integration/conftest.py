@@ -27,7 +27,7 @@ collect_ignore = [
     "test_install.py", "test_docs_plugins.py", "test_bad_citizens.py", "test_calendar_oracle.py", "test_bytes.py",
     "test_scripts_attacks.py", "test_seat_attacks.py", "test_docs_security.py", "test_s1_once_a_turn.py", "test_s16_reconnect.py",
     "test_s50_clock_ahead.py", "test_s32_run_longer_than_period.py", "test_redis_settings.py", "test_postgres.py", "test_once_by_key.py",
-    "test_queue_drain.py", "test_examples.py"] if SANITIZED else []
+    "test_queue_drain.py", "test_examples.py", "test_valgrind.py"] if SANITIZED else []
 
 # More than 10 s each, the longest first.
 LONGEST = (

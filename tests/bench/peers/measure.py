@@ -124,21 +124,23 @@ def resident(peer, name, rounds):
 def takeover(peer):
     """(seconds from the holder's end to the next begin, whether the job lived on beside it)."""
     host, key = f"takeover_{peer.name.replace(' ', '_')}", f"takeover:{peer.name}"
-    started, jobs, known = [], [], len(peer.place.stamps(host))
+    started, jobs, known, asked = [], [], len(peer.place.stamps(host)), 0
+
+    def taken_over():
+        nonlocal asked
+        if time.time() - asked >= ASK_S and (not peer.waits or not asked):
+            asked = time.time()
+            started.append(peer.start(key, SHORT_TTL_MS, host, hold=False))
+        return len(peer.place.stamps(host)) >= known + 2
+
     try:
         started.append(peer.start(key, SHORT_TTL_MS, host, hold=True))
         wait_for(lambda: len(peer.place.stamps(host)) > known, 30, f"{peer.name} runs")
         jobs.append(peer.place.stamps(host)[known][1])
-        killed, asked = time.time(), 0
+        killed = time.time()
         started[0].kill()
         started[0].wait()
-        while len(peer.place.stamps(host)) < known + 2:
-            if time.time() - killed > 60:
-                raise RuntimeError(f"{peer.name}: nobody took the lock over")
-            if time.time() - asked >= ASK_S and (not peer.waits or not asked):
-                asked = time.time()
-                started.append(peer.start(key, SHORT_TTL_MS, host, hold=False))
-            time.sleep(0.02)
+        wait_for(taken_over, 60, f"somebody takes the lock of {peer.name} over", slowest=0.02)
         lived = is_alive(jobs[0])
         return peer.place.stamps(host)[known + 1][2] / 1e6 - killed, lived
     finally:

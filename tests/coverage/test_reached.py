@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Of coverage.py: what it counts, and what it does not let pass. By a program of its own, compiled as ours are."""
+"""Of reached.py: what it counts, and what it does not let pass. By a program of its own, compiled as ours are."""
 import json
 import pathlib
 import signal
@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-import coverage
+import reached
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = """\
@@ -65,7 +65,7 @@ class Tree:
         return subprocess.run([self.build / "rota-guard", *arguments], check=False).returncode
 
     def judge(self, *options, bounds=None):
-        return coverage.main([str(self.build), *options], self.root, bounds or {})
+        return reached.main([str(self.build), *options], self.root, bounds or {})
 
 
 @pytest.fixture
@@ -160,4 +160,4 @@ def test_a_layer_that_is_not_there_meets_no_bound(tree):
 
 def test_no_build_of_it(tmp_path):
     with pytest.raises(SystemExit):
-        coverage.main([str(tmp_path)])
+        reached.main([str(tmp_path)])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Holds what the tests reached of core, redis and guard to its bounds, and to unreached.txt.
 
-coverage.py BUILD [--note]: BUILD is of the preset "coverage", and its tests have run. Each line that none of them
+reached.py BUILD [--note]: BUILD is of the preset "coverage", and its tests have run. Each line that none of them
 reached has to be listed with a reason, and each line that is listed has to be there; one that is reached all the same
 is told. --note writes what is not listed in the list's own form.
 """
@@ -71,7 +71,7 @@ def read_counts(root, build):
     wanted = re.compile(r"/(?:rota_(?:core|redis)\.dir|rota-guard\.dir|core|redis|guard)/")
     notes = sorted(str(path) for path in build.rglob("*.gcno") if wanted.search(str(path)))
     if not notes:
-        sys.exit(f"coverage: {build} is no build of the preset coverage")
+        sys.exit(f"reached: {build} is no build of the preset coverage")
     said = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", *notes],
                           check=True, capture_output=True, text=True, cwd=build).stdout
     sources = {}
